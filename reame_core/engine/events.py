@@ -1,0 +1,80 @@
+"""What the engine tells the owner of a request, in order; each event concerns one choice of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+FinishReason = Literal["stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprob:
+    """The log-probability of one delivered token under the model itself (before bias, penalties and
+    temperature), with the most probable alternatives at its place."""
+
+    token: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Where the tokens of one choice came from. ``prompt = computed + sum(reused.values())``."""
+
+    prompt: int
+    completion: int
+    computed: int
+    """Prompt tokens that had to be computed."""
+    reused: dict[str, int] = field(default_factory=dict)
+    """Prompt tokens remembered instead, by tier: ``ram``, or the name of the plugin that restored them."""
+    drafted: int = 0
+    accepted: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timings:
+    """Wall-clock milliseconds of one choice."""
+
+    queued: float
+    """From submission to admission."""
+    prefill: float
+    """From admission to the first generated token."""
+    decode: float
+    """From the first generated token to the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More text of a choice: whole characters, no part of a stop text. ``tokens`` are those whose text is
+    now delivered completely; ``text`` may be empty (a control token) and ``tokens`` too (never both)."""
+
+    choice: int
+    text: str
+    tokens: tuple[int, ...] = ()
+    logprobs: tuple[TokenLogprob, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The last event of a choice that ended well."""
+
+    choice: int
+    reason: FinishReason
+    usage: Usage
+    timings: Timings
+    stopped_by: str | int | None = None
+    """The stop text or the token that ended it."""
+    winner: bool = False
+    """Set on the choice that the ``select_winner`` hook chose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The last event of a choice that ended badly."""
+
+    choice: int
+    error: Exception
+
+
+Event = TextDelta | Finished | Failed

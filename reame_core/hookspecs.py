@@ -1,0 +1,91 @@
+"""The hooks of Reame: five that carry the design, and the lifecycle around them.
+
+A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
+the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
+user. A hook that raises is logged with the plugin's name, counted, and skipped; after repeated failures
+that hook of that plugin is switched off. See docs/hooks.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pluggy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reame_core.plugins.api import (
+        Draft,
+        Group,
+        KVAccess,
+        PluginContext,
+        SequenceView,
+        Stage,
+        TokenChooser,
+        Verdict,
+    )
+
+PROJECT = "reame"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def startup(context: PluginContext) -> None:
+    """The model is loaded and the engine is about to start. Read ``context.options``, open files, start
+    threads. Called once, on the thread that builds the engine. An exception disables the plugin."""
+
+
+@hookspec
+def shutdown() -> None:
+    """The engine has stopped. Flush, close, join threads. Called once, after the last other hook."""
+
+
+@hookspec(firstresult=True)
+def on_prefill(sequence: SequenceView, kv: KVAccess) -> int | None:
+    """Restore a known prefix of the prompt into the KV memory.
+
+    Called once per sequence, before its first row is computed and after the prefix that other sequences
+    hold in memory has been shared (``kv.length`` tokens of it). Answer how many tokens were added by
+    ``kv.restore``, or None; the first plugin that answers ends the search."""
+
+
+@hookspec
+def propose_draft(sequence: SequenceView, limit: int) -> Draft | None:
+    """Guess up to ``limit`` next tokens of a decoding sequence.
+
+    Called at each step for each decoding sequence that may speculate. Drafts cost nothing in correctness:
+    the target verifies them. Answer None rather than a guess you do not believe in."""
+
+
+@hookspec(firstresult=True)
+def verify(
+    sequence: SequenceView, draft: Draft, logits: NDArray[np.float32], chooser: TokenChooser
+) -> Verdict | None:
+    """Judge a draft by the target's logits.
+
+    Called after each batch that held a draft. ``logits`` has (len(draft.tokens) + 1, vocabulary) lines;
+    line i is the target's opinion of drafted token i, the last line that of the token after the draft.
+    The core's own implementation is lossless and comes last (``trylast``): a plugin that answers here takes
+    over the promise that output keeps its distribution. Call ``chooser.accept`` for each token kept except
+    ``next_token``."""
+
+
+@hookspec(firstresult=True)
+def select_winner(group: Group) -> int | None:
+    """Choose the winner among the candidates of a request with ``select``.
+
+    Called whenever a candidate has ended. Answer the ``choice`` that wins (the others are stopped), or
+    None to go on; when all have ended without an answer, the request ends without a winner."""
+
+
+@hookspec
+def persist(sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
+    """Keep what has been computed.
+
+    Called when the whole prompt of a sequence is in memory (``Stage.PREFIX``) and when its generation has
+    ended (``Stage.END``), cancelled ones included. Export quickly and hand anything slow to a thread of
+    your own."""

@@ -1,0 +1,1 @@
+"""Finding, choosing, loading and guarding plugins."""
