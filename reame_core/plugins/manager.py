@@ -1,0 +1,246 @@
+"""The plugins of one process: chosen, loaded, started, asked and reported on."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+import pluggy
+
+from reame_core import hookspecs
+from reame_core.engine.hooks import EngineHooks, GuardedHook
+from reame_core.errors import PluginError, UsageError
+from reame_core.plugins.discovery import Candidate, built_in, discover
+from reame_core.plugins.forms import hook_arguments, problems
+from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing
+from reame_core.plugins.names import normalise
+from reame_core.plugins.report import PluginReport, State
+from reame_core.plugins.selection import EVERYTHING, RESERVED_NAMES, PluginSelection, choose, unknown_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from importlib.metadata import EntryPoint
+
+    from reame_core.plugins.api import PluginContext
+
+TRACE_VARIABLE = "REAME_TRACE_PLUGINS"
+
+
+@dataclass(slots=True)
+class _Plugin:
+    candidate: Candidate
+    disabled: str = ""
+    failed: str = ""
+    calls: list[GuardedCall] = field(default_factory=list)
+
+
+class PluginManager:
+    """Finds, chooses and loads plugins when it is made; afterwards the set of plugins is fixed.
+
+    ``builtins`` are (name, object) pairs that are part of Reame: always on, asked after all others.
+    ``entry_points`` stands in for the installed ones, ``trace`` for the environment variable
+    ``REAME_TRACE_PLUGINS``. Raises PluginError for a name in ``selection`` that is unknown and, with
+    ``strict``, for a plugin that cannot be used.
+    """
+
+    def __init__(
+        self,
+        selection: PluginSelection = EVERYTHING,
+        *,
+        builtins: Sequence[tuple[str, object]] = (),
+        entry_points: Sequence[EntryPoint] | None = None,
+        trace: bool | None = None,
+    ) -> None:
+        self._strict = selection.strict
+        self._trace = os.environ.get(TRACE_VARIABLE, "0") not in ("", "0") if trace is None else trace
+        self._started: set[str] = set()
+        self._registry = pluggy.PluginManager(hookspecs.PROJECT)
+        self._registry.add_hookspecs(hookspecs)
+        self._built_in_names = tuple(name for name, _ in builtins)
+        candidates = discover(selection.folder, entry_points)
+        self._plugins = [
+            _Plugin(choice.candidate, disabled=choice.refused)
+            for choice in choose(selection, candidates, self._built_in_names)
+        ]
+        self._plugins += [_Plugin(built_in(name, plugin)) for name, plugin in builtins]
+        self._load()
+        self._calls = {hook: self._freeze(hook) for hook in hook_arguments()}
+
+    def known_names(self) -> tuple[str, ...]:
+        """The names of all plugins that were found, disabled and failed ones too, built-in ones not."""
+        return tuple(sorted({each.candidate.name for each in self._plugins if not each.candidate.built_in}))
+
+    def check_tables(self, names: Iterable[str]) -> None:
+        """PluginError for a table ``[plugins.NAME]`` that no plugin would ever read.
+
+        Only a plugin's own name will do, spelt as it is: another spelling would be ignored in silence.
+        """
+        known = self.known_names()
+        for name in names:
+            if name in known:
+                continue
+            if name in self._built_in_names:
+                raise PluginError(f"plugin {name!r} is built in and has no table [plugins.{name}]: remove it")
+            for each in self._plugins:
+                candidate = each.candidate
+                if normalise(name) in (normalise(candidate.name), normalise(candidate.distribution or "")):
+                    raise PluginError(
+                        f"the table [plugins.{name}] would not be read: call it [plugins.{candidate.name}]"
+                    )
+            raise unknown_plugin(name, known)
+
+    def hook(self, name: str) -> GuardedHook:
+        """The implementations of one hook in the order in which they are asked."""
+        return GuardedHook(tuple((call.plugin, call) for call in self._calls[name] if not call.off))
+
+    def engine_hooks(self) -> EngineHooks:
+        """What the engine calls. Ask after ``startup``, so that plugins that failed there are left out."""
+        return EngineHooks(**{each.name: self.hook(each.name) for each in fields(EngineHooks)})
+
+    def startup(self, context_for: Callable[[str], PluginContext]) -> None:
+        """Start every plugin with its own context. One that raises is not asked at any hook any more; with
+        ``strict`` those already started are shut down and PluginError is raised."""
+        usable = {each.candidate.name: each for each in self._plugins if each.calls and not each.failed}
+        starting = [call for call in self._calls["startup"] if call.plugin in usable]
+        self._started = usable.keys() - {call.plugin for call in starting}
+        for call in starting:
+            plugin = usable[call.plugin]
+            if plugin.failed:
+                continue
+            context = context_for(call.plugin)
+            try:
+                call.unguarded(context)
+            except Exception as error:
+                call.errors += 1
+                self._started.discard(call.plugin)
+                self._startup_failed(plugin, error)
+            else:
+                self._started.add(call.plugin)
+
+    def shutdown(self) -> None:
+        """Shut down the plugins that were started, the last one first. Does not raise; a second call does
+        nothing."""
+        started, self._started = self._started, set()
+        for call in reversed(self._calls["shutdown"]):
+            if call.plugin in started:
+                call()
+
+    def error_counts(self) -> dict[tuple[str, str], int]:
+        """How many exceptions each (plugin, hook) has raised, for every hook that is implemented."""
+        counts: dict[tuple[str, str], int] = {}
+        for plugin in self._plugins:
+            for call in plugin.calls:
+                key = (call.plugin, call.hook)
+                counts[key] = counts.get(key, 0) + call.errors
+        return counts
+
+    def report(self) -> list[PluginReport]:
+        """All plugins in plugin order, built-in ones last. May be called by any thread."""
+        return [_report(plugin) for plugin in self._plugins]
+
+    def _load(self) -> None:
+        taken = {normalise(name): "Reame itself" for name in self._built_in_names}
+        for plugin in self._plugins:
+            if plugin.disabled:
+                continue
+            candidate = plugin.candidate
+            if not candidate.built_in:
+                if why := _unusable_name(candidate.name, taken):
+                    self._failed(plugin, why)
+                    continue
+                taken[normalise(candidate.name)] = candidate.origin
+            if reason := self._register(candidate):
+                self._failed(plugin, *reason)
+
+    def _register(self, candidate: Candidate) -> tuple[str, BaseException | None] | None:
+        """Why it cannot be used and the exception behind that, or None."""
+        try:
+            plugin = candidate.load()
+            if wrong := problems(plugin):
+                return "; ".join(wrong), None
+            if twin := self._registry.get_name(plugin):
+                return f"it is the same object as plugin {twin!r}", None
+            self._registry.register(plugin, candidate.name)
+        # A module that calls sys.exit() while it is imported must not end the server.
+        except (Exception, SystemExit) as error:
+            logger.debug("traceback of plugin %r:", candidate.name, exc_info=error)
+            return one_line(error), error
+        return None
+
+    def _freeze(self, hook: str) -> list[GuardedCall]:
+        """The calls of one hook: pluggy's tryfirst and trylast, and plugin order where pluggy goes by the
+        order of registration."""
+        registered = {each.candidate.name: each for each in self._plugins if not (each.disabled or each.failed)}
+        ranks = {name: rank for rank, name in enumerate(registered)}
+        impls = getattr(self._registry.hook, hook).get_hookimpls()
+        calls = []
+        for impl in sorted(impls, key=lambda impl: (_turn(impl), ranks[impl.plugin_name])):
+            function = picking(impl.function, impl.argnames, hook_arguments()[hook])
+            if self._trace:
+                function = tracing(function, impl.plugin_name, hook)
+            plugin = registered[impl.plugin_name]
+            # A built-in hook is what the engine falls back on: nothing could take its place.
+            call = GuardedCall(impl.plugin_name, hook, function, keep_on=plugin.candidate.built_in)
+            plugin.calls.append(call)
+            calls.append(call)
+        return calls
+
+    def _startup_failed(self, plugin: _Plugin, error: Exception) -> None:
+        for call in plugin.calls:
+            call.off = "startup failed"
+        why = f"startup: {one_line(error)}"
+        try:
+            # The text of a UsageError is complete, the way to it tells nothing.
+            self._failed(plugin, why, error, traceback=not isinstance(error, UsageError))
+        except PluginError:
+            self.shutdown()
+            raise
+
+    def _failed(
+        self, plugin: _Plugin, why: str, error: BaseException | None = None, *, traceback: bool = False
+    ) -> None:
+        plugin.failed = why
+        name, origin = plugin.candidate.name, plugin.candidate.origin
+        if self._strict or plugin.candidate.built_in:
+            raise PluginError(
+                f"plugin {name!r} ({origin}) cannot be used: {why}"
+                " (mend it, disable it or turn plugins.strict off)"
+            ) from error
+        logger.error("plugin %r (%s) is not used: %s", name, origin, why, exc_info=error if traceback else None)
+
+
+def _unusable_name(name: str, taken: Mapping[str, str]) -> str:
+    if owner := taken.get(normalise(name)):
+        return f"the name {name!r} is taken by {owner}, disable or rename one of them"
+    if normalise(name) in RESERVED_NAMES:
+        return f"the name {name!r} is that of the setting plugins.{name}, rename it"
+    return ""
+
+
+def _turn(impl: pluggy.HookImpl) -> int:
+    return 2 if impl.trylast else 0 if impl.tryfirst else 1
+
+
+def _report(plugin: _Plugin) -> PluginReport:
+    calls = list(plugin.calls)
+    off = {call.hook: call.off for call in calls if call.off}
+    state: State = "active"
+    why = ""
+    if plugin.disabled:
+        state, why = "disabled", plugin.disabled
+    elif plugin.failed:
+        state, why = "failed", plugin.failed
+    elif off:
+        state, why = "switched off", "; ".join(f"{hook}: {reason}" for hook, reason in off.items())
+    candidate = plugin.candidate
+    return PluginReport(
+        name=candidate.name,
+        distribution=candidate.distribution,
+        version=candidate.version,
+        source=candidate.source,
+        hooks=tuple(dict.fromkeys(call.hook for call in calls if not call.off)),
+        state=state,
+        why=why,
+        errors=sum(call.errors for call in calls),
+    )

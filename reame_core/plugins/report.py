@@ -1,0 +1,27 @@
+"""What the command line, the server's status and the metrics tell about plugins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["active", "disabled", "failed", "switched off"]
+
+
+@dataclass(frozen=True, slots=True)
+class PluginReport:
+    """One plugin, as it is at the moment of asking."""
+
+    name: str
+    distribution: str | None
+    version: str | None
+    source: str
+    """``entry point``, ``file PATH`` or ``built in``."""
+    hooks: tuple[str, ...]
+    """The hooks it is asked at: none for a disabled or failed plugin, and not those switched off."""
+    state: State
+    """``switched off`` when at least one of its hooks is, after repeated failures."""
+    why: str
+    """One line; empty for an active plugin."""
+    errors: int
+    """Exceptions its hooks have raised."""
