@@ -28,7 +28,8 @@ class ModelInfo:
     kv_cells: int
     """Cells of KV memory, shared by all sequences."""
     max_sequences: int
-    """Sequences that can be held at once, counting those that only keep a prefix."""
+    """Sequence numbers there are. The last one belongs to the backend (scratch for export and import) and to
+    the padding of exact batches; the engine holds sequences in all others."""
     max_rows: int
     """Rows one ``decode`` accepts."""
     bos: int | None = None

@@ -65,8 +65,6 @@ class Finished:
     timings: Timings
     stopped_by: str | int | None = None
     """The stop text or the token that ended it."""
-    winner: bool = False
-    """Set on the choice that the ``select_winner`` hook chose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +75,11 @@ class Failed:
     error: Exception
 
 
-Event = TextDelta | Finished | Failed
+@dataclass(frozen=True, slots=True)
+class Won:
+    """The ``select_winner`` hook chose this choice, which has ended; all others end as well."""
+
+    choice: int
+
+
+Event = TextDelta | Finished | Failed | Won

@@ -119,7 +119,9 @@ class Request:
             _whole("max_tokens", self.max_tokens, 1, 1 << 31)
         _whole("n", self.n, 1, MAX_CHOICES)
         if len(self.stop) > MAX_STOPS:
-            raise InvalidRequest(f"stop has {len(self.stop)} texts, at most {MAX_STOPS} are possible", param="stop")
+            raise InvalidRequest(
+                f"stop has {len(self.stop)} texts, at most {MAX_STOPS} are possible", param="stop"
+            )
         if not all(self.stop):
             raise InvalidRequest("stop holds an empty text, which would end every answer at once", param="stop")
         if self.logprobs is not None:

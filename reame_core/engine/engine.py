@@ -1,0 +1,235 @@
+"""The engine: one batch a step over all sequences. Not thread-safe; see ``worker`` for its thread."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reame_core.engine.admission import Admission
+from reame_core.engine.backend import Backend, OutOfCells, Rows
+from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.events import Failed
+from reame_core.engine.exactness import ExactShapes
+from reame_core.engine.generation import Generator
+from reame_core.engine.group import RequestGroup, Sink
+from reame_core.engine.hooks import EngineHooks
+from reame_core.engine.kv_memory import KVMemory
+from reame_core.engine.plugin_bridge import PluginBridge
+from reame_core.engine.request import Request
+from reame_core.engine.schedule import Part, Scheduler
+from reame_core.engine.sequence import Sequence
+from reame_core.errors import ConfigError, ContextLengthExceeded, EngineError, InvalidRequest
+from reame_core.plugins.api import Draft
+
+log = logging.getLogger("reame.engine")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How much at once. ``context_length`` is the longest prompt plus answer of one choice, in tokens."""
+
+    context_length: int
+    parallel: int = 4
+    stall_ms: float = 200.0
+    max_rows: int = 512
+    residents: int = 32
+    max_draft: int = 32
+    exact: ExactShapes | None = None
+    """Only batches of these shapes, whose rows are bit-identical; None for any shape."""
+
+
+class Engine:
+    """Requests go in by ``submit``, ``step`` computes one batch, events come out through each sink."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        options: EngineOptions,
+        hooks: EngineHooks | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        info = backend.info
+        self.options = options
+        self.backend = backend
+        self.cost = BatchCost()
+        self.memory = KVMemory(backend, options.residents, keep_order=options.exact is not None)
+        if options.context_length > self.memory.ledger.capacity:
+            raise ConfigError(
+                f"a context of {options.context_length} tokens needs as many cells of KV memory, "
+                f"there are {info.kv_cells}"
+            )
+        self._clock = clock
+        self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
+        self._admission = Admission(self.memory, options.parallel)
+        self._generator = Generator(backend, self.memory, self._plugins, clock)
+        most = min(options.max_rows, info.max_rows)
+        if options.exact is not None:
+            most = min(most, options.exact.most)
+        self._scheduler = Scheduler(self.cost, most, options.stall_ms, whole_prompts=info.partial_removal)
+        self._groups: list[RequestGroup] = []
+        self._turn = 0
+        self._numbers = 0
+        self.steps = 0
+
+    def submit(self, request: Request, sink: Sink) -> RequestGroup:
+        """Queue ``request``. Raises InvalidRequest for what can never be served here."""
+        self.check(request)
+        group = RequestGroup(request, sink)
+        length = len(request.prompt)
+        limit = self.options.context_length
+        if request.max_tokens is not None:
+            limit = min(limit, length + request.max_tokens)
+        now = self._clock()
+        for choice in range(group.choices):
+            self._numbers += 1
+            sequence = Sequence(self._numbers, group, choice, limit, now)
+            group.sequences.append(sequence)
+            self._admission.waiting.append(sequence)
+        self._groups.append(group)
+        return group
+
+    def check(self, request: Request) -> None:
+        """Raise InvalidRequest for what can never be served here. Any thread may call it."""
+        size = self.backend.info.vocabulary_size
+        if len(request.prompt) >= self.options.context_length:
+            raise ContextLengthExceeded(len(request.prompt), self.options.context_length)
+        if min(request.prompt) < 0 or max(request.prompt) >= size:
+            raise InvalidRequest(f"the prompt holds token ids outside 0 to {size - 1}", param="prompt")
+        for token in request.sampling.logit_bias:
+            if token >= size:
+                raise InvalidRequest(
+                    f"logit_bias names token {token}, the vocabulary ends at {size - 1}", param="logit_bias"
+                )
+
+    def cancel(self, group: RequestGroup) -> None:
+        """Stop all choices of ``group`` that still run; their last event says ``cancelled``."""
+        group.cancelled = True
+        for sequence in group.sequences:
+            self._stop(sequence)
+        self._close_done_groups()
+
+    def cancel_all(self) -> None:
+        """Cancel every request."""
+        for group in list(self._groups):
+            self.cancel(group)
+
+    def fail_all(self, error: Exception) -> None:
+        """Every request ends with ``error`` and nothing is remembered: the way out of an unknown state."""
+        self._admission.waiting.clear()
+        self.memory.reset()
+        for group in self._groups:
+            for sequence in group.sequences:
+                if not group.ended(sequence.choice):
+                    group.emit(Failed(sequence.choice, error))
+            group.flush()
+        self._groups = []
+
+    def _stop(self, sequence: Sequence) -> None:
+        if sequence.slot is not None:
+            self._generator.finish(sequence, "cancelled")
+        elif sequence in self._admission.waiting:
+            self._admission.remove(sequence)
+            sequence.admitted_at = self._clock()
+            self._generator.finish(sequence, "cancelled")
+
+    @property
+    def waiting(self) -> int:
+        """Choices that are queued."""
+        return len(self._admission.waiting)
+
+    @property
+    def running(self) -> list[Sequence]:
+        """Choices that have a slot, in the order in which they came."""
+        holders = [slot.holder for slot in self.memory.active if slot.holder is not None]
+        return sorted(holders, key=lambda s: s.id)
+
+    @property
+    def idle(self) -> bool:
+        return not self._groups
+
+    def step(self) -> bool:
+        """Admit, compute one batch, deliver its events. False where there was nothing to do."""
+        for sequence in self._admission.admit():
+            sequence.admitted_at = self._clock()
+            self._plugins.on_prefill(sequence)
+        running = self.running
+        if not running:
+            return False
+        self.steps += 1
+        self._turn += 1
+        turn = self._turn % len(running)
+        parts = self._scheduler.plan(running[turn:] + running[:turn], self._draft)
+        if self._compute(parts):
+            self._advance(parts)
+        self._judge_groups()
+        self._close_done_groups()
+        return True
+
+    def _draft(self, sequence: Sequence, limit: int) -> Draft | None:
+        return self._plugins.propose_draft(sequence, min(limit, self.options.max_draft))
+
+    def _compute(self, parts: list[Part]) -> bool:
+        """Decode the rows of ``parts``; where that fails, its sequences fail and all others go on."""
+        rows = Rows()
+        for part in parts:
+            tokens = part.sequence.buffer[part.start : part.end].tolist()
+            first_wanted = len(tokens) - 1 if part.reaches_the_newest else len(tokens)
+            if part.draft:
+                tokens += part.draft.tokens
+            slot = part.sequence.slot
+            assert slot is not None
+            rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
+        if self.options.exact is not None:
+            self.options.exact.pad(rows, self.backend.info)
+        started = self._clock()
+        try:
+            try:
+                self.backend.decode(rows)
+            except OutOfCells:
+                if not self.memory.forget_residents():
+                    raise
+                self.backend.decode(rows)
+        except Exception as error:
+            self._fail(parts, error)
+            return False
+        finally:
+            if self.options.exact is not None:
+                self.options.exact.drop_padding(self.backend)
+        self.cost.observe(len(rows), 1000 * (self._clock() - started))
+        return True
+
+    def _fail(self, parts: list[Part], error: Exception) -> None:
+        log.error("a batch of %d rows failed: %s", sum(p.rows for p in parts), error)
+        shown = error if isinstance(error, EngineError) else EngineError(f"computing failed: {error}")
+        for part in parts:
+            self._generator.fail(part.sequence, shown)
+
+    def _advance(self, parts: list[Part]) -> None:
+        logits = self.backend.logits()
+        line = 0
+        for part in parts:
+            wanted = 0
+            if part.reaches_the_newest:
+                wanted = 1 + (len(part.draft.tokens) if part.draft else 0)
+            try:
+                self._generator.advance(part, logits[line : line + wanted])
+            except Exception as error:
+                if not isinstance(error, EngineError):
+                    log.exception("sequence %d failed", part.sequence.id)
+                self._fail([part], error)
+            line += wanted
+
+    def _judge_groups(self) -> None:
+        for group in self._groups:
+            if group.to_judge and not group.cancelled:
+                group.judged(self._plugins.select_winner(group))
+                if group.winner is not None:
+                    for sequence in group.sequences:
+                        self._stop(sequence)
+
+    def _close_done_groups(self) -> None:
+        for group in self._groups:
+            group.flush()
+        self._groups = [group for group in self._groups if not group.done]

@@ -1,0 +1,141 @@
+"""Choosing the next token from a line of logits.
+
+Sampled tokens are found by inverting the cumulative distribution at one uniform number a token, drawn from
+a generator of the choice's own. So a draft changes nothing: a drafted token is kept exactly when the very
+same number would have chosen it, and a seeded answer is the same with drafts and without.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reame_core.engine.events import TokenLogprob
+from reame_core.engine.request import SamplingParams
+
+Logits = NDArray[np.float32]
+
+
+class Sampler:
+    """The state of one choice: its random numbers and the tokens that penalties count."""
+
+    def __init__(self, params: SamplingParams, prompt: Iterable[int], choice: int = 0) -> None:
+        self._params = params
+        entropy = None if params.seed is None else [params.seed & ((1 << 64) - 1), choice]
+        self._seeds = np.random.SeedSequence(entropy)
+        self._random: np.random.Generator | None = None
+        self._greedy = params.plain_greedy
+        self._recent: deque[int] | None = None
+        if params.repeat_penalty != 1 and params.repeat_window:
+            self._recent = deque(prompt, maxlen=params.repeat_window)
+        self._generated: Counter[int] = Counter()
+
+    def choose(self, logits: Logits) -> int:
+        """The next token for one line of logits (vocabulary,)."""
+        if self._greedy:
+            return int(logits.argmax())
+        adjusted = self._adjusted(logits)
+        if self._params.temperature == 0:
+            return int(adjusted.argmax())
+        tokens, weights = self._candidates(adjusted)
+        return _invert(tokens, weights, self.uniform())
+
+    def probabilities(self, logits: Logits) -> Logits:
+        """(vocabulary,) the distribution that ``choose`` draws from; one-hot when greedy."""
+        result = np.zeros(len(logits), np.float32)
+        adjusted = self._adjusted(logits)
+        if self._params.temperature == 0:
+            result[adjusted.argmax()] = 1
+            return result
+        tokens, weights = self._candidates(adjusted)
+        share = weights / weights.sum()
+        if tokens is None:
+            result[:] = share
+        else:
+            result[tokens] = share
+        return result
+
+    def accept(self, token: int) -> None:
+        """Count ``token`` as generated."""
+        if self._greedy:
+            return
+        self._generated[token] += 1
+        if self._recent is not None:
+            self._recent.append(token)
+
+    def uniform(self) -> float:
+        """The next random number of [0, 1)."""
+        if self._random is None:
+            self._random = np.random.Generator(np.random.PCG64(self._seeds))
+        return float(self._random.random())
+
+    def draw(self, weights: Logits) -> int:
+        """A token drawn with probabilities proportional to ``weights`` (vocabulary,)."""
+        return _invert(None, weights.astype(np.float64), self.uniform())
+
+    def _adjusted(self, logits: Logits) -> Logits:
+        """The logits after bias and penalties; the argument itself where neither applies."""
+        params = self._params
+        penalise = params.presence_penalty or params.frequency_penalty
+        if not params.logit_bias and self._recent is None and not (penalise and self._generated):
+            return logits
+        adjusted = logits.copy()
+        if params.logit_bias:
+            adjusted[list(params.logit_bias)] += np.array(list(params.logit_bias.values()), np.float32)
+        if self._recent:
+            recent = list(set(self._recent))
+            values = adjusted[recent]
+            penalty = np.float32(params.repeat_penalty)
+            adjusted[recent] = np.where(values > 0, values / penalty, values * penalty)
+        if penalise and self._generated:
+            counts = np.fromiter(self._generated.values(), np.float32)
+            adjusted[list(self._generated)] -= params.presence_penalty + params.frequency_penalty * counts
+        return adjusted
+
+    def _candidates(self, logits: Logits) -> tuple[NDArray[np.intp] | None, NDArray[np.float64]]:
+        """(tokens by falling probability, their unnormalised weights); tokens None stands for the whole
+        vocabulary in order, where nothing is cut off."""
+        params = self._params
+        scaled = (logits - logits.max()) / np.float32(params.temperature)
+        full = params.top_k == 0 or params.top_k >= len(scaled)
+        if full and params.top_p >= 1 and params.min_p <= 0:
+            return None, np.exp(scaled, dtype=np.float64)
+        tokens = np.arange(len(scaled)) if full else np.argpartition(scaled, -params.top_k)[-params.top_k :]
+        if params.min_p > 0:
+            tokens = tokens[scaled[tokens] >= np.log(params.min_p)]
+        if params.top_p < 1:
+            # Tokens this improbable cannot, all together, reach into the last 1 - top_p of the mass, so
+            # only the others need sorting.
+            weights = np.exp(scaled[tokens], dtype=np.float64)
+            floor = weights.sum() * (1 - params.top_p) / len(tokens)
+            tokens = tokens[weights >= min(floor, 1.0)]
+            total = weights.sum()
+        order = np.lexsort((tokens, -scaled[tokens]))
+        tokens = tokens[order]
+        weights = np.exp(scaled[tokens], dtype=np.float64)
+        if params.top_p < 1:
+            kept = int(np.searchsorted(np.cumsum(weights), params.top_p * total)) + 1
+            tokens, weights = tokens[:kept], weights[:kept]
+        return tokens, weights
+
+
+def _invert(tokens: NDArray[np.intp] | None, weights: NDArray[np.float64], uniform: float) -> int:
+    cumulative = np.cumsum(weights)
+    index = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
+    index = min(index, len(weights) - 1)
+    return index if tokens is None else int(tokens[index])
+
+
+def token_logprob(logits: Logits, token: int, alternatives: int) -> TokenLogprob:
+    """The log-probability of ``token`` under the raw logits, with the ``alternatives`` best tokens."""
+    peak = logits.max()
+    normaliser = peak + np.log(np.exp(logits - peak, dtype=np.float32).sum(dtype=np.float64))
+    top: tuple[tuple[int, float], ...] = ()
+    if alternatives:
+        best = np.argpartition(logits, -alternatives)[-alternatives:]
+        best = best[np.lexsort((best, -logits[best]))]
+        top = tuple((int(t), min(0.0, float(logits[t] - normaliser))) for t in best)
+    return TokenLogprob(token, min(0.0, float(logits[token] - normaliser)), top)
