@@ -124,7 +124,7 @@ class PluginBridge:
             and 0 <= verdict.accepted <= len(draft.tokens)
             and 0 <= verdict.next_token < self._backend.info.vocabulary_size
         )
-        if not sound:
+        if not isinstance(verdict, Verdict) or not sound:
             log.warning("plugin %s: verify answered %.80r, which is no verdict on this draft", plugin, verdict)
             return None
         return verdict

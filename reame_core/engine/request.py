@@ -1,4 +1,4 @@
-"""What a caller asks of the engine, in tokens. Checked when it is made, so the engine never meets bad values."""
+"""What a caller asks of the engine, in tokens. Checked when it is made: the engine never meets bad values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Which rows the next batch holds: newest tokens and drafts first, then as much prompt as the stall budget allows."""
+"""Which rows the next batch holds: newest tokens and drafts first, then as much prompt as the stall
+budget allows."""
 
 from __future__ import annotations
 
@@ -67,7 +68,7 @@ class Scheduler:
 
     def _chunks(self, filling: Many[Sequence], budget: int) -> list[Part]:
         """``budget`` rows of prompt, shared evenly; what short prompts leave goes to the longer ones."""
-        parts = []
+        parts: list[Part] = []
         waiting = sorted(filling, key=lambda s: s.known - s.computed)
         for index, sequence in enumerate(waiting):
             share = budget // (len(waiting) - index)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,9 +89,6 @@ class Sequence:
     def append(self, token: int) -> None:
         self._buffer[self.known] = token
         self.known += 1
-
-    def reuse_summary(self) -> Mapping[str, int]:
-        return dict(self.reused)
 
 
 def common_prefix(a: NDArray[np.int32], b: NDArray[np.int32]) -> int:

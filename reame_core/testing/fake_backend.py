@@ -19,10 +19,12 @@ from reame_core.testing import fake_vocabulary as vocabulary
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MASK = (1 << 64) - 1
+_ASSISTANT_TURN = 1 + len(vocabulary.tokenize("assistant\n"))
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] "
-    "+ '<|im_end|>' + '\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
+    "+ '<|im_end|>' + '\\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 
 
@@ -177,11 +179,11 @@ class FakeBackend:
 
     def _line(self, cell: int, attended: NDArray[np.intp]) -> NDArray[np.float32]:
         noise = (self._values[cell] * self._multipliers) >> np.uint64(40)
-        line = (noise.astype(np.float32) / np.float32(1 << 24)) * np.float32(6) + self._bias
+        line: NDArray[np.float32] = noise.astype(np.float32) / np.float32(1 << 24) * np.float32(6) + self._bias
         expected = self._scripted(cell, attended)
         if expected is not None:
             line[expected] += 60
-        return line.astype(np.float32)
+        return line
 
     def _scripted(self, cell: int, attended: NDArray[np.intp]) -> int | None:
         if not self._replies:
@@ -192,11 +194,8 @@ class FakeBackend:
             for start in range(len(tokens) - len(key), -1, -1):
                 if tokens[start : start + len(key)] == key:
                     said = tokens[start + len(key) :]
-                    said = (
-                        said[said.index(vocabulary.TURN_START) + 11 :]
-                        if vocabulary.TURN_START in said
-                        else said
-                    )
+                    if vocabulary.TURN_START in said:  # past the rest of the chat template
+                        said = said[said.index(vocabulary.TURN_START) + _ASSISTANT_TURN :]
                     if said == reply[: len(said)] and len(said) < len(reply):
                         return reply[len(said)]
                     break
