@@ -1,0 +1,187 @@
+"""``reame run``: one prompt, one answer."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from reame_core.cli.options import (
+    model_options,
+    plugin_options,
+    plugin_selection,
+    sampling_options,
+    settings_of,
+)
+from reame_core.cli.prompt import check_text, read_prompt
+from reame_core.errors import EngineError, InvalidRequest, ReameError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reame_core.cli.answer import Choice
+    from reame_core.cli.session_type import Session
+    from reame_core.config import Settings
+    from reame_core.engine.request import Request
+
+SOME_TOKEN = (0,)
+
+
+@click.command(short_help="Answer one prompt.")
+@click.argument("model")
+@click.argument("prompt", required=False)
+@click.option("--system", metavar="TEXT", help="Instructions that come before the prompt.")
+@sampling_options
+@click.option("--seed", type=int, metavar="N", help="Same seed, same request, same answer.")
+@click.option("--stop", metavar="TEXT", multiple=True, help="End the answer before this text; repeatable.")
+@click.option("-n", "count", type=int, default=1, metavar="N", help="Number of answers.")
+@click.option("--logprobs", type=int, metavar="K", help="With --json: log-probabilities and K alternatives.")
+@click.option("--raw", is_flag=True, help="Continue the prompt as it is, without the chat template.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@click.option("-v", "--verbose", is_flag=True, help="Report timings and what was reused.")
+@model_options
+@plugin_options
+@click.pass_context
+def run(
+    ctx: click.Context,
+    *,
+    model: str,
+    prompt: str | None,
+    system: str | None,
+    seed: int | None,
+    stop: tuple[str, ...],
+    count: int,
+    logprobs: int | None,
+    raw: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Answer PROMPT with MODEL, a name in the catalogue or a path to a GGUF file.
+
+    Without PROMPT, or with "-", the prompt is read from standard input, less the line break at its end. The
+    answer alone goes to standard output, as it comes; progress and errors go to standard error. Several
+    answers (-n) follow each other, parted by an empty line.
+    """
+    settings = settings_of(ctx)
+    if raw and system is not None:
+        raise InvalidRequest("--system needs the chat template, which --raw turns off", param="system")
+    if logprobs is not None and not as_json:
+        raise InvalidRequest("--logprobs needs --json", param="logprobs")
+    sampled = settings.values.sampling.temperature > 0
+    if seed is None and sampled:
+        seed = int.from_bytes(os.urandom(4), "little")
+    # Everything but its tokens, so that a mistake is reported before a model is loaded.
+    request = _request(settings, seed=seed, stop=stop, count=count, logprobs=logprobs)
+    if system is not None:
+        check_text("--system", system, "system")
+    text = read_prompt(prompt)
+    answer(
+        settings,
+        model,
+        request,
+        lambda session: session.raw_tokens(text) if raw else session.chat_tokens(_messages(system, text)),
+        as_json=as_json,
+        verbose=verbose,
+        seed=seed if sampled else None,
+    )
+
+
+def answer(
+    settings: Settings,
+    model: str,
+    request: Request,
+    tokens_of: Callable[[Session], tuple[int, ...]],
+    *,
+    as_json: bool,
+    verbose: bool,
+    seed: int | None,
+) -> None:
+    """Load ``model``, put its tokens into ``request``, and print what comes of it."""
+    from reame_core.cli.answer import collect, show
+    from reame_core.cli.report import Outcome, json_object, lines
+    from reame_core.cli.session_type import open_session
+    from reame_core.cli.terminal import note, write
+
+    talking = verbose or _stderr_is_terminal()
+    begun = perf_counter()
+    with open_session(
+        settings,
+        model,
+        parallel=min(request.n, settings.values.engine.parallel),
+        progress=note if talking else lambda _: None,
+        selection=plugin_selection(settings),
+    ) as session:
+        request = replace(request, prompt=tokens_of(session))
+        loaded = perf_counter()
+        with closing(session.stream(request)) as events:
+            choices = collect(events, request.n) if as_json else show(events, request.n, headings=talking)
+        outcome = Outcome(
+            model=session.info.name,
+            description=session.description,
+            choices=choices,
+            seed=seed,
+            load_ms=1000 * (loaded - begun),
+            total_ms=1000 * (perf_counter() - loaded),
+        )
+    if as_json and any(choice.finished for choice in choices):
+        import json
+
+        write(json.dumps(json_object(outcome), ensure_ascii=False, allow_nan=False) + "\n")
+    if verbose:
+        for line in lines(outcome):
+            note(line)
+    _raise_failure(choices)
+
+
+def _request(
+    settings: Settings, *, seed: int | None, stop: tuple[str, ...], count: int, logprobs: int | None
+) -> Request:
+    from reame_core.engine.request import Request, SamplingParams
+
+    for text in stop:
+        check_text("--stop", text, "stop")
+    sampling = settings.values.sampling
+    return Request(
+        prompt=SOME_TOKEN,
+        max_tokens=sampling.max_tokens,
+        n=count,
+        sampling=SamplingParams(
+            temperature=sampling.temperature,
+            top_k=sampling.top_k,
+            top_p=sampling.top_p,
+            min_p=sampling.min_p,
+            repeat_penalty=sampling.repeat_penalty,
+            seed=seed,
+        ),
+        stop=stop,
+        logprobs=logprobs,
+    )
+
+
+def _messages(system: str | None, prompt: str) -> list[dict[str, str]]:
+    before = [] if system is None else [{"role": "system", "content": system}]
+    return [*before, {"role": "user", "content": prompt}]
+
+
+def _stderr_is_terminal() -> bool:
+    import sys
+
+    from reame_core.cli.terminal import is_terminal
+
+    return is_terminal(sys.stderr)
+
+
+def _raise_failure(choices: list[Choice]) -> None:
+    failed = [choice for choice in choices if choice.error is not None]
+    if not failed:
+        return
+    error = failed[0].error
+    if len(choices) > 1 and not isinstance(error, UsageError):
+        raise EngineError(f"{len(failed)} of {len(choices)} answers failed, the first with: {error}") from error
+    if isinstance(error, ReameError):
+        raise error
+    raise EngineError(f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,166 @@
+"""The settings there are: one struct a section, with type, range, default and meaning of each key.
+
+Everything else about settings (environment names, error texts, the reference in the documentation) is
+derived from these structs. ``extra`` may hold ``none``, the word that stands for None, and ``path``, for
+texts that name a file or folder.
+"""
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
+
+MAX_CONTEXT = 16_777_216
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all sections."""
+
+
+class ModelSettings(Section, frozen=True):
+    path: Annotated[
+        str | None,
+        Meta(
+            description="The model for commands that name none: a GGUF file or a catalogue name.",
+            extra={"path": True},
+        ),
+    ] = None
+    context_length: Annotated[
+        Annotated[int, Meta(ge=8, le=MAX_CONTEXT)] | None,
+        Meta(
+            description="Tokens one sequence can hold, prompt and answer. `auto`: what the model was "
+            "trained for, at most 4096.",
+            extra={"none": "auto"},
+        ),
+    ] = None
+    threads: Annotated[
+        Annotated[int, Meta(ge=-1, le=1024)] | None,
+        Meta(
+            description="Threads that compute. `auto` (also 0 and -1): what the CPU quota and affinity allow.",
+            extra={"none": "auto"},
+        ),
+    ] = None
+    kv_cache_type: Annotated[
+        Literal["f16", "q8_0", "q4_0"],
+        Meta(description="How KV cells are stored: `q8_0` and `q4_0` take half and a quarter of the memory."),
+    ] = "f16"
+    mmap: Annotated[bool, Meta(description="Map the model file into memory instead of reading it.")] = True
+    mlock: Annotated[bool, Meta(description="Keep the model from being swapped out.")] = False
+
+    def __post_init__(self) -> None:
+        if self.threads in (0, -1):
+            force_setattr(self, "threads", None)
+
+
+class EngineSettings(Section, frozen=True):
+    parallel: Annotated[
+        Annotated[int, Meta(ge=1, le=64)],
+        Meta(description="Sequences that are computed at the same time."),
+    ] = 4
+    stall_ms: Annotated[
+        Annotated[float, Meta(ge=1, le=60_000)],
+        Meta(
+            description="Longest delay in milliseconds that one user's prompt may cause to the others' "
+            "next token."
+        ),
+    ] = 200.0
+    exact: Annotated[
+        bool,
+        Meta(description="Use only batch shapes whose results equal one-row decoding bit for bit."),
+    ] = False
+    extra_buffers: Annotated[
+        Literal["auto", "on", "off"],
+        Meta(
+            description="llama.cpp's repacked weights. `auto`: try once per host and model, in a process "
+            "of its own, and keep the fastest."
+        ),
+    ] = "auto"
+    max_rows: Annotated[
+        Annotated[int, Meta(ge=1, le=4096)],
+        Meta(description="Rows in one batch."),
+    ] = 512
+    resident: Annotated[
+        Annotated[int, Meta(ge=0, le=200)],
+        Meta(description="Finished sequences that may stay in memory for reuse."),
+    ] = 32
+    kv_cells: Annotated[
+        Annotated[int, Meta(ge=8, le=1 << 30)] | None,
+        Meta(
+            description="Cells of KV memory, shared by all sequences. `auto`: context length times "
+            "`parallel`, less where memory is short.",
+            extra={"none": "auto"},
+        ),
+    ] = None
+    queue: Annotated[
+        Annotated[int, Meta(ge=0, le=100_000)],
+        Meta(description="Requests that may wait; more are refused."),
+    ] = 256
+    max_draft: Annotated[
+        Annotated[int, Meta(ge=0, le=512)],
+        Meta(description="Tokens in one draft; 0 turns speculation off."),
+    ] = 32
+
+
+class SamplingSettings(Section, frozen=True):
+    temperature: Annotated[
+        Annotated[float, Meta(ge=0, le=100)],
+        Meta(description="0 always takes the most probable token; higher is more random."),
+    ] = 0.0
+    top_k: Annotated[
+        Annotated[int, Meta(ge=0, le=1 << 31)],
+        Meta(description="Keep the k most probable tokens; 0 keeps all."),
+    ] = 0
+    top_p: Annotated[
+        Annotated[float, Meta(gt=0, le=1)],
+        Meta(description="Keep the smallest set of most probable tokens that holds this much probability."),
+    ] = 1.0
+    min_p: Annotated[
+        Annotated[float, Meta(ge=0, le=1)],
+        Meta(description="Keep tokens at least this fraction as probable as the most probable one."),
+    ] = 0.0
+    repeat_penalty: Annotated[
+        Annotated[float, Meta(gt=0, le=10)],
+        Meta(description="Above 1, tokens of the recent text become less probable."),
+    ] = 1.0
+    max_tokens: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 31)] | None,
+        Meta(
+            description="Tokens to generate at most. `unlimited`: to the end of the context.",
+            extra={"none": "unlimited"},
+        ),
+    ] = None
+
+
+Names = tuple[Annotated[str, Meta(min_length=1)], ...]
+
+
+class PluginSettings(Section, frozen=True):
+    disable: Annotated[
+        Names, Meta(description="Plugins, by plugin or distribution name, that are not even imported.")
+    ] = ()
+    only: Annotated[
+        Names | None,
+        Meta(
+            description="The only plugins to use; an empty list means none. `all`: every installed one.",
+            extra={"none": "all"},
+        ),
+    ] = None
+    order: Annotated[Names, Meta(description="Plugins to ask first, in this order.")] = ()
+    strict: Annotated[
+        bool, Meta(description="Refuse to start when a plugin fails to load, instead of going on without it.")
+    ] = False
+    folder: Annotated[
+        str | None,
+        Meta(description="Folder of one-file plugins.", extra={"path": True}),
+    ] = None
+    tables: dict[str, dict[str, Any]] = {}
+    """The tables ``[plugins.NAME]`` as written; each plugin checks its own."""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All effective settings."""
+
+    model: ModelSettings = ModelSettings()
+    engine: EngineSettings = EngineSettings()
+    sampling: SamplingSettings = SamplingSettings()
+    plugins: PluginSettings = PluginSettings()
