@@ -5,21 +5,20 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 from reame_core.errors import PluginError
 from reame_core.plugins.names import normalise
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from importlib.metadata import EntryPoint
-    from pathlib import Path
-
 GROUP = "reame"
+OBJECT_NAME = "plugin"
+"""A file whose hooks are methods of an object keeps that object under this name."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A plugin that was found and may be loaded."""
 
@@ -97,6 +96,6 @@ def _file_loader(path: Path) -> Callable[[], object]:
         except BaseException:
             del sys.modules[module_name]
             raise
-        return module
+        return getattr(module, OBJECT_NAME, module)
 
     return load

@@ -7,18 +7,15 @@ never passes arguments that have a default value. Here each plugin is looked at 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator, Mapping
 from functools import cache
 from inspect import Parameter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import pluggy
 
 from reame_core import hookspecs
 from reame_core.plugins.names import did_you_mean, listing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 
 @cache

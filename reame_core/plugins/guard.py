@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 import textwrap
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Any
 
 FAILURES_BEFORE_OFF = 3
 """In a row. After that a hook of a plugin is not called again in this process."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -14,15 +16,13 @@ from reame_core.errors import PluginError, UsageError
 from reame_core.plugins.discovery import Candidate, built_in, discover
 from reame_core.plugins.forms import hook_arguments, problems
 from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing
-from reame_core.plugins.names import normalise
+from reame_core.plugins.names import listing, normalise
 from reame_core.plugins.report import PluginReport, State
-from reame_core.plugins.selection import EVERYTHING, RESERVED_NAMES, PluginSelection, choose, unknown_plugin
+from reame_core.plugins.selection import EVERYTHING, RESERVED_NAMES, Names, PluginSelection, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from importlib.metadata import EntryPoint
-
     from reame_core.plugins.api import PluginContext
+
 
 TRACE_VARIABLE = "REAME_TRACE_PLUGINS"
 
@@ -59,9 +59,10 @@ class PluginManager:
         self._registry.add_hookspecs(hookspecs)
         self._built_in_names = tuple(name for name, _ in builtins)
         candidates = discover(selection.folder, entry_points)
+        self._names = Names(candidates, self._built_in_names)
         self._plugins = [
             _Plugin(choice.candidate, disabled=choice.refused)
-            for choice in choose(selection, candidates, self._built_in_names)
+            for choice in choose(selection, candidates, self._names)
         ]
         self._plugins += [_Plugin(built_in(name, plugin)) for name, plugin in builtins]
         self._load()
@@ -69,26 +70,26 @@ class PluginManager:
 
     def known_names(self) -> tuple[str, ...]:
         """The names of all plugins that were found, disabled and failed ones too, built-in ones not."""
-        return tuple(sorted({each.candidate.name for each in self._plugins if not each.candidate.built_in}))
+        return self._names.plugins
 
-    def check_tables(self, names: Iterable[str]) -> None:
-        """PluginError for a table ``[plugins.NAME]`` that no plugin would ever read.
+    def check_tables(self, names: Iterable[str]) -> dict[str, str]:
+        """Which plugin each table ``[plugins.NAME]`` belongs to: {NAME: the plugin's own name}, for a table may
+        be called by the distribution and in other spellings. PluginError for one that nobody would read."""
+        owners: dict[str, str] = {}
+        for table in names:
+            owner = self._owner(table)
+            if other := next((each for each in owners if owners[each] == owner), None):
+                raise PluginError(f"[plugins.{other}] and [plugins.{table}] are one plugin's: keep one of them")
+            owners[table] = owner
+        return owners
 
-        Only a plugin's own name will do, spelt as it is: another spelling would be ignored in silence.
-        """
-        known = self.known_names()
-        for name in names:
-            if name in known:
-                continue
-            if name in self._built_in_names:
-                raise PluginError(f"plugin {name!r} is built in and has no table [plugins.{name}]: remove it")
-            for each in self._plugins:
-                candidate = each.candidate
-                if normalise(name) in (normalise(candidate.name), normalise(candidate.distribution or "")):
-                    raise PluginError(
-                        f"the table [plugins.{name}] would not be read: call it [plugins.{candidate.name}]"
-                    )
-            raise unknown_plugin(name, known)
+    def _owner(self, table: str) -> str:
+        found = self._names.find(table, "have a table of options")
+        loaded = [each.candidate for each in self._plugins if each.calls and each.candidate in found]
+        owners = [each.name for each in loaded or found]
+        if len(owners) > 1:
+            raise PluginError(f"[plugins.{table}] could be for several plugins: {listing(owners)}")
+        return owners[0]
 
     def hook(self, name: str) -> GuardedHook:
         """The implementations of one hook in the order in which they are asked."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path  # noqa: TC003  (settings are converted by their types at run time)
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from reame_core.errors import PluginError
+from reame_core.plugins.discovery import Candidate
 from reame_core.plugins.names import did_you_mean, listing, normalise
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reame_core.plugins.discovery import Candidate
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +45,50 @@ class Choice:
     """Why it is not to be loaded; empty for a plugin that is."""
 
 
-def choose(
-    selection: PluginSelection, candidates: Sequence[Candidate], built_ins: Sequence[str] = ()
-) -> list[Choice]:
+def choose(selection: PluginSelection, candidates: Sequence[Candidate], names: Names) -> list[Choice]:
     """Every candidate, in plugin order: the settings', then that of ``candidates``. PluginError for a name
     that is nobody's."""
-    names = _Names(candidates, built_ins)
-    disabled = {each for name in selection.disable for each in names.find(name, "disabled")}
+    disabled = {each for name in selection.disable for each in names.find(name, "be disabled")}
     only = None if selection.only is None else {each for name in selection.only for each in names.find(name)}
-    ranked = [each for name in selection.order for each in names.find(name, "reordered")]
+    ranked = [each for name in selection.order for each in names.find(name, "be reordered")]
     choices = []
-    for each in dict.fromkeys([*ranked, *range(len(candidates))]):
+    for candidate in dict.fromkeys([*ranked, *candidates]):
         refused = ""
-        if each in disabled:
+        if candidate in disabled:
             refused = "disabled by name"
-        elif only is not None and each not in only:
+        elif only is not None and candidate not in only:
             refused = "not among the plugins asked for"
-        choices.append(Choice(candidates[each], refused))
+        choices.append(Choice(candidate, refused))
     return choices
 
 
-class _Names:
-    """The candidates, as indexes, by every name that means them."""
+class Names:
+    """The candidates by every name that means them."""
 
-    def __init__(self, candidates: Sequence[Candidate], built_ins: Sequence[str]) -> None:
-        self._plugins: dict[str, list[int]] = {}
-        self._distributions: dict[str, list[int]] = {}
-        for index, candidate in enumerate(candidates):
-            self._plugins.setdefault(normalise(candidate.name), []).append(index)
+    def __init__(self, candidates: Sequence[Candidate], built_ins: Sequence[str] = ()) -> None:
+        self._plugins: dict[str, list[Candidate]] = {}
+        self._distributions: dict[str, list[Candidate]] = {}
+        for candidate in candidates:
+            self._plugins.setdefault(normalise(candidate.name), []).append(candidate)
             if candidate.distribution:
-                self._distributions.setdefault(normalise(candidate.distribution), []).append(index)
+                self._distributions.setdefault(normalise(candidate.distribution), []).append(candidate)
         self._built_ins = {normalise(name) for name in built_ins}
-        self._listed = sorted({candidate.name for candidate in candidates})
-        self._known = [*self._listed, *(each.distribution for each in candidates if each.distribution)]
+        self.plugins = tuple(sorted({candidate.name for candidate in candidates}))
+        """The plugins' own names."""
+        self._known = [*self.plugins, *(each.distribution for each in candidates if each.distribution)]
 
-    def find(self, name: str, forbidden: str = "") -> list[int]:
-        """The candidates called ``name``. ``forbidden`` says what cannot be done to a built-in one."""
+    def find(self, name: str, impossible: str = "") -> list[Candidate]:
+        """The candidates called ``name``. PluginError where there is none; ``impossible`` says what makes no
+        sense for a built-in plugin, which is otherwise found to be no candidate."""
         key = normalise(name)
         if key in self._built_ins:
-            if forbidden:
-                raise PluginError(
-                    f"plugin {name!r} is built in and cannot be {forbidden}: remove it from the list"
-                )
+            if impossible:
+                raise PluginError(f"plugin {name!r} is built in, it cannot {impossible}")
             return []
         found = self._plugins.get(key) or self._distributions.get(key)
         if not found:
-            raise unknown_plugin(name, self._listed, self._known)
+            raise PluginError(
+                f"no plugin is named {name!r}{did_you_mean(name, self._known)}"
+                f" (installed plugins: {listing(self.plugins)})"
+            )
         return found
-
-
-def unknown_plugin(name: str, listed: Sequence[str], known: Sequence[str] = ()) -> PluginError:
-    """The error for a name that no plugin has; ``known`` adds names worth suggesting."""
-    return PluginError(
-        f"no plugin is named {name!r}{did_you_mean(name, [*listed, *known])}"
-        f" (installed plugins: {listing(listed)})"
-    )

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,6 @@ from reame_core.errors import PluginError
 from reame_core.plugins.discovery import discover
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import PluginSelection
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 A_PLUGIN = """
 from reame_core.hookspecs import hookimpl
@@ -113,6 +111,21 @@ def test_a_file_plugin_may_hold_dataclasses(folder: Path) -> None:
     )
     [report] = PluginManager(PluginSelection(folder=folder), entry_points=[]).report()
     assert (report.name, report.state, report.why) == ("my-plugin", "active", "")
+
+
+def test_a_file_may_hold_an_object_with_the_hooks(folder: Path) -> None:
+    (folder / "counting.py").write_text(
+        "from reame_core.hookspecs import hookimpl\n"
+        "class Counting:\n"
+        "    calls = 0\n"
+        "    @hookimpl\n"
+        "    def propose_draft(self):\n"
+        "        self.calls += 1\n"
+        "        return self.calls\n"
+        "plugin = Counting()\n"
+    )
+    hook = PluginManager(PluginSelection(folder=folder), entry_points=[]).hook("propose_draft")
+    assert [hook.first(None, 1) for _ in range(2)] == [("counting", 1), ("counting", 2)]
 
 
 def test_a_broken_file_is_named_and_leaves_no_module_behind(folder: Path) -> None:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -9,9 +10,6 @@ from reame_core.errors import PluginError
 from reame_core.hookspecs import hookimpl
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import PluginSelection
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Drafter:
@@ -110,28 +108,44 @@ def test_known_names_hold_disabled_and_failed_plugins_but_no_built_in_ones(manag
     assert manager.known_names() == ("a", "b", "c")
 
 
-def test_tables_of_installed_plugins_are_fine(manager_of: Any) -> None:
-    make(manager_of, disable=("a",)).check_tables(["a", "b"])
+def test_tables_belong_to_installed_plugins(manager_of: Any) -> None:
+    manager = manager_of(a=Drafter(), b=Drafter(), disk_kv=Drafter(), disable=("a",))
+    assert manager.check_tables([]) == {}
+    assert manager.check_tables(["b", "a", "Disk-KV"]) == {"b": "b", "a": "a", "Disk-KV": "disk_kv"}
+    assert manager.check_tables(["reame-disk-kv"]) == {"reame-disk-kv": "disk_kv"}
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("diskv", r"no plugin is named 'diskv'; did you mean 'diskkv'\? \(installed plugins: diskkv\)"),
-        ("reame-diskkv", r"\[plugins\.reame-diskkv\] would not be read: call it \[plugins\.diskkv\]"),
-        ("DiskKV", r"\[plugins\.DiskKV\] would not be read: call it \[plugins\.diskkv\]"),
-        ("core", r"'core' is built in and has no table \[plugins\.core\]"),
+        ("diskv", "no plugin is named 'diskv'; did you mean 'diskkv'? (installed plugins: diskkv)"),
+        ("reame-diskkv", "[plugins.diskkv] and [plugins.reame-diskkv] are one plugin's: keep one of them"),
+        ("core", "plugin 'core' is built in, it cannot have a table of options"),
     ],
 )
 def test_a_table_nobody_would_read_is_an_error(manager_of: Any, table: str, message: str) -> None:
     manager = manager_of(diskkv=Drafter(), builtins=(("core", Drafter()),))
-    with pytest.raises(PluginError, match=message):
+    with pytest.raises(PluginError) as caught:
         manager.check_tables(["diskkv", table])
+    assert str(caught.value) == message
+
+
+def test_a_table_for_a_distribution_of_several_plugins_is_an_error(entry_point: Any) -> None:
+    points = [entry_point(name, Drafter(), "pack") for name in "ab"]
+    with pytest.raises(PluginError, match=r"\[plugins\.pack\] could be for several plugins: a, b"):
+        PluginManager(entry_points=points).check_tables(["pack"])
+
+
+def test_of_two_plugins_of_one_name_the_loaded_one_gets_the_table(entry_point: Any) -> None:
+    points = [entry_point("a-b", Drafter(), "one"), entry_point("a_b", Drafter(), "two")]
+    assert PluginManager(entry_points=points).check_tables(["A_B"]) == {"A_B": "a-b"}
+    selection = PluginSelection(disable=("one",))
+    assert PluginManager(selection, entry_points=points).check_tables(["a-b"]) == {"a-b": "a_b"}
 
 
 @pytest.mark.parametrize(("setting", "verb"), [("disable", "disabled"), ("order", "reordered")])
 def test_built_in_plugins_cannot_be_chosen_about(manager_of: Any, setting: str, verb: str) -> None:
-    with pytest.raises(PluginError, match=f"'core' is built in and cannot be {verb}"):
+    with pytest.raises(PluginError, match=f"'core' is built in, it cannot be {verb}"):
         manager_of(builtins=(("core", Drafter()),), **{setting: ("core",)})
 
 
