@@ -32,6 +32,8 @@ class ModelInfo:
     the padding of exact batches; the engine holds sequences in all others."""
     max_rows: int
     """Rows one ``decode`` accepts."""
+    max_outputs: int = 64
+    """Rows of one ``decode`` that may want logits."""
     bos: int | None = None
     adds_bos: bool = False
     """Whether the model wants ``bos`` before every prompt."""

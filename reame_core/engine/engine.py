@@ -67,7 +67,9 @@ class Engine:
         most = min(options.max_rows, info.max_rows)
         if options.exact is not None:
             most = min(most, options.exact.most)
-        self._scheduler = Scheduler(self.cost, most, options.stall_ms, whole_prompts=info.partial_removal)
+        self._scheduler = Scheduler(
+            self.cost, most, options.stall_ms, info.max_outputs, whole_prompts=info.partial_removal
+        )
         self._groups: list[RequestGroup] = []
         self._turn = 0
         self._numbers = 0

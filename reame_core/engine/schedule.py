@@ -43,20 +43,25 @@ class Scheduler:
     cost: BatchCost
     max_rows: int
     stall_ms: float
+    max_outputs: int = 64
+    """Rows that may want logits in one batch."""
     whole_prompts: bool = True
     """False for models that cannot drop part of a sequence: there the last prompt token is computed in a
     batch of its own, so that others with the same prompt can share all before it."""
 
     def plan(self, running: Many[Sequence], draft: Callable[[Sequence, int], Draft | None]) -> list[Part]:
         """``running`` in the order in which they are served; ``draft`` asks for at most so many tokens."""
-        decoding = [s for s in running if s.decoding][: self.max_rows]
+        decoding = [s for s in running if s.decoding][: min(self.max_rows, self.max_outputs)]
         filling = [s for s in running if not s.decoding]
         parts: list[Part] = []
         spare = self.max_rows - len(decoding)
+        outputs = self.max_outputs - len(decoding) - len(filling)
         for sequence in decoding:
-            guess = draft(sequence, min(spare, sequence.room - 1)) if spare > 0 and sequence.room > 1 else None
+            most = min(spare, outputs, sequence.room - 1)
+            guess = draft(sequence, most) if most > 0 else None
             part = Part(sequence, sequence.known - 1, sequence.known, guess)
             spare -= part.rows - 1
+            outputs -= part.rows - 1
             parts.append(part)
         if filling and spare > 0:
             budget = spare

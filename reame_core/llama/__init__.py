@@ -1,0 +1,1 @@
+"""The llama.cpp backend. Only ``bindings`` imports llama-cpp-python."""

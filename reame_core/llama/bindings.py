@@ -1,0 +1,119 @@
+"""The one door to llama-cpp-python: its environment, its log, and the few calls its bindings lack.
+
+Everything else in this package takes llama.cpp from ``lib`` here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import sys
+from collections import deque
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+SPIN_COUNT = "1000"
+"""How often a GNU OpenMP thread looks before it sleeps at a barrier. The default spins for milliseconds: beside
+another busy process the threads then wait for each other's time slices and decoding falls to some 2 %."""
+
+
+def _calm_openmp() -> None:
+    """Set libgomp's waiting before it is loaded, which is when it reads the environment."""
+    if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
+
+
+_calm_openmp()
+
+from llama_cpp import llama_cpp as lib  # noqa: E402
+
+__all__ = ["build_version", "extra_buffer_types", "last_complaints", "lib", "read_string"]
+
+log = logging.getLogger("reame.llama")
+
+_WARN, _ERROR = 3, 4
+_complaints: deque[str] = deque(maxlen=8)
+
+
+@lib.llama_log_callback  # type: ignore[untyped-decorator]
+def _on_log(level: int, text: bytes, _: object) -> None:
+    line = text.decode(errors="replace").strip()
+    if not line:
+        return
+    if level in (_WARN, _ERROR):
+        _complaints.append(line)
+    log.debug("%s", line)
+
+
+lib.llama_log_set(_on_log, None)
+lib.llama_backend_init()
+
+
+def last_complaints() -> list[str]:
+    """llama.cpp's latest warnings and errors, oldest first, and forget them."""
+    lines = list(_complaints)
+    _complaints.clear()
+    return lines
+
+
+@cache
+def build_version() -> str:
+    """Which build of llama.cpp this is: version of the bindings and the library's own size and time, since
+    two builds of one version may hold different kernels."""
+    library = Path(lib._lib._name)
+    stat = library.stat()
+    return f"llama-cpp-python {metadata.version('llama-cpp-python')} {stat.st_size} {stat.st_mtime_ns}"
+
+
+def read_string(call: object, *arguments: object) -> str:
+    """The text that a llama.cpp function of the form (..., buffer, size) -> length writes."""
+    size = 256
+    while True:
+        buffer = ctypes.create_string_buffer(size)
+        length = call(*arguments, buffer, size)  # type: ignore[operator]
+        if length < size:
+            return buffer.value.decode(errors="replace") if length >= 0 else ""
+        size = length + 1
+
+
+@cache
+def extra_buffer_types() -> dict[str, int]:
+    """Addresses of ggml's extra CPU buffer types (repacked weights) by name. Empty where the platform's
+    libraries cannot be reached this way."""
+    if not sys.platform.startswith("linux"):
+        return {}
+    folder = Path(lib._lib._name).parent
+    try:
+        # By the very names the dependency entries use: another copy of the file would be another library.
+        cpu = ctypes.CDLL(str(folder / "libggml-cpu.so.0"))
+        base = ctypes.CDLL(str(folder / "libggml-base.so.0"))
+        return _list_extra_buffer_types(cpu, base)
+    except (OSError, AttributeError) as error:
+        log.debug("no extra buffer types: %s", error)
+        return {}
+
+
+def _list_extra_buffer_types(cpu: ctypes.CDLL, base: ctypes.CDLL) -> dict[str, int]:
+    pointer = ctypes.c_void_p
+    cpu.ggml_backend_cpu_reg.restype = pointer
+    address_of = base.ggml_backend_reg_get_proc_address
+    address_of.restype, address_of.argtypes = pointer, [pointer, ctypes.c_char_p]
+    device_of = base.ggml_backend_reg_dev_get
+    device_of.restype, device_of.argtypes = pointer, [pointer, ctypes.c_size_t]
+    name_of = base.ggml_backend_buft_name
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [pointer]
+
+    registry = cpu.ggml_backend_cpu_reg()
+    address = address_of(registry, b"ggml_backend_dev_get_extra_bufts")
+    if not address:
+        return {}
+    list_types = ctypes.CFUNCTYPE(ctypes.POINTER(pointer), pointer)(address)
+    types = list_types(device_of(registry, 0))
+    found: dict[str, int] = {}
+    index = 0
+    while types and types[index]:
+        found[name_of(types[index]).decode()] = types[index]
+        index += 1
+    return found

@@ -1,0 +1,84 @@
+"""Text to tokens and back, by the model's own vocabulary. May be used from any thread."""
+
+from __future__ import annotations
+
+import ctypes
+
+from reame_core.errors import InvalidRequest
+from reame_core.llama.bindings import lib
+from reame_core.llama.model import LlamaModel
+
+
+class Vocabulary:
+    """What ``model`` reads and writes."""
+
+    def __init__(self, model: LlamaModel) -> None:
+        self._handle = model.vocabulary
+        self.size = int(lib.llama_vocab_n_tokens(self._handle))
+        self._pieces: dict[int, bytes] = {}
+
+    def tokenize(self, text: str, *, parse_special: bool = False) -> list[int]:
+        """The tokens of ``text`` without automatic beginning or end tokens."""
+        try:
+            data = text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidRequest(
+                f"the text is not valid Unicode: character {error.start} is half of a surrogate pair"
+            ) from None
+        size = len(data) + 8
+        while True:
+            buffer = (ctypes.c_int32 * size)()
+            count = lib.llama_tokenize(self._handle, data, len(data), buffer, size, False, parse_special)
+            if count >= 0:
+                return buffer[:count]
+            size = -count
+
+    def piece(self, token: int) -> bytes:
+        """The bytes of ``token``, none for control tokens."""
+        piece = self._pieces.get(token)
+        if piece is None:
+            piece = self._pieces[token] = self._read_piece(token)
+        return piece
+
+    def _read_piece(self, token: int) -> bytes:
+        size = 64
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            length = lib.llama_token_to_piece(self._handle, token, buffer, size, 0, False)
+            if length >= 0:
+                return buffer.raw[:length]
+            size = -length
+
+    def text_of(self, token: int) -> str:
+        """The vocabulary's own entry for ``token``, such as ``<|im_end|>``."""
+        if token < 0:
+            return ""
+        text = lib.llama_vocab_get_text(self._handle, token)
+        return text.decode(errors="replace") if text else ""
+
+    def special_tokens(self) -> dict[str, int]:
+        """Control tokens by their text."""
+        attribute, handle = lib.llama_vocab_get_attr, self._handle
+        mask = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
+        found = [token for token in range(self.size) if attribute(handle, token) & mask]
+        return {text: token for token in found if (text := self.text_of(token))}
+
+    def end_tokens(self, special: dict[str, int]) -> frozenset[int]:
+        """Tokens after which the model has finished; they are all among the ``special`` ones or stand at the
+        vocabulary's fixed places."""
+        known = {*special.values(), lib.llama_vocab_eos(self._handle), lib.llama_vocab_eot(self._handle)}
+        return frozenset(t for t in known if t >= 0 and lib.llama_vocab_is_eog(self._handle, t))
+
+    @property
+    def bos(self) -> int | None:
+        token = int(lib.llama_vocab_bos(self._handle))
+        return token if token >= 0 else None
+
+    @property
+    def eos(self) -> int | None:
+        token = int(lib.llama_vocab_eos(self._handle))
+        return token if token >= 0 else None
+
+    @property
+    def adds_bos(self) -> bool:
+        return bool(lib.llama_vocab_get_add_bos(self._handle))
