@@ -56,16 +56,17 @@ def built_in(name: str, plugin: object) -> Candidate:
 def _from_entry_points(entry_points: Sequence[EntryPoint] | None) -> list[Candidate]:
     if entry_points is None:
         entry_points = tuple(importlib.metadata.entry_points(group=GROUP))
-    return [
-        Candidate(
-            entry_point.name,
-            "entry point",
-            entry_point.load,
-            distribution=entry_point.dist.name if entry_point.dist else None,
-            version=entry_point.dist.version if entry_point.dist else None,
-        )
-        for entry_point in entry_points
-    ]
+    return [Candidate(each.name, "entry point", each.load, *_distribution(each)) for each in entry_points]
+
+
+def _distribution(entry_point: EntryPoint) -> tuple[str | None, str | None]:
+    """Name and version; None where the distribution's metadata is missing or damaged."""
+    try:
+        distribution = entry_point.dist
+        return (distribution.name, distribution.version) if distribution else (None, None)
+    # Which exception this is depends on the version of Python.
+    except Exception:
+        return None, None
 
 
 def _from_folder(folder: Path) -> list[Candidate]:

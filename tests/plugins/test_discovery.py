@@ -63,6 +63,40 @@ def test_a_disabled_distribution_is_not_imported(site: Path, name: str) -> None:
     assert (report.distribution, report.version) == ("reame-parrot", "3.1")
 
 
+def test_damaged_metadata_does_not_hide_a_plugin(site: Path) -> None:
+    (site / "fake_reame_parrot.py").write_text(A_PLUGIN)
+    install(site, "reame-parrot", "3.1", "[reame]\nparrot = fake_reame_parrot\n")
+    (site / "reame_parrot-3.1.dist-info" / "METADATA").unlink()
+    [report] = [
+        each for each in PluginManager(PluginSelection(only=("parrot",))).report() if each.name == "parrot"
+    ]
+    assert (report.state, report.hooks) == ("active", ("propose_draft",))
+    assert (report.distribution, report.version) == (None, None)
+
+
+def test_a_damaged_metadata_reader_does_not_hide_a_plugin() -> None:
+    class Damaged:
+        name = "parrot"
+
+        @property
+        def dist(self) -> Any:
+            raise LookupError("no metadata")
+
+        def load(self) -> Any:
+            raise NotImplementedError
+
+    [candidate] = discover(None, [Damaged()])  # type: ignore[list-item]
+    assert (candidate.name, candidate.distribution) == ("parrot", None)
+
+
+@pytest.mark.parametrize("target", ["nowhere.at_all", "reame_core:nothing", "not an object", ""])
+def test_an_entry_point_to_nowhere_is_a_failed_plugin(site: Path, target: str) -> None:
+    install(site, "reame-lost", "1", f"[reame]\nlost = {target}\n")
+    [report] = [each for each in PluginManager(PluginSelection(only=("lost",))).report() if each.name == "lost"]
+    assert report.state == "failed"
+    assert report.why
+
+
 def test_entry_points_of_other_groups_are_left_alone(site: Path) -> None:
     install(site, "reame-other", "1", "[console_scripts]\nother = nowhere:main\n")
     assert "other" not in PluginManager().known_names()

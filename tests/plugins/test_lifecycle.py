@@ -92,6 +92,32 @@ def test_hook_startup_that_fails_is_an_error_when_strict(manager_of: Any) -> Non
     assert failing.log == [("startup", "b")]
 
 
+@pytest.mark.parametrize("order", ["first", "second"])
+def test_a_plugin_with_two_startup_hooks_needs_both(manager_of: Any, order: str) -> None:
+    log: list[str] = []
+
+    class Twice(OnlyShutdown):
+        def _start(self, which: str) -> None:
+            log.append(which)
+            if len(log) == ("first", "second").index(order) + 1:
+                raise OSError("no disk")
+
+        @hookimpl(specname="startup")
+        def one(self) -> None:
+            self._start("one")
+
+        @hookimpl(specname="startup")
+        def two(self) -> None:
+            self._start("two")
+
+    manager = manager_of(a=Twice(log))
+    manager.startup(context_for)
+    assert len(log) == (1 if order == "first" else 2)
+    manager.shutdown()
+    assert "quiet one shut down" not in log
+    assert manager.report()[0].state == "failed"
+
+
 def test_a_usage_error_needs_no_traceback(manager_of: Any, caplog: Any) -> None:
     manager_of(a=Recorder([], failing=ConfigError("plugins.a.size must be positive"))).startup(context_for)
     [record] = caplog.records
