@@ -114,7 +114,6 @@ class PluginManager:
                 call.unguarded(context)
             except Exception as error:
                 call.errors += 1
-                self._started.discard(call.plugin)
                 self._startup_failed(plugin, error)
             else:
                 self._started.add(call.plugin)
