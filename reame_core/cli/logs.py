@@ -8,7 +8,7 @@ import os
 from reame_core.cli.terminal import note, one_line
 
 
-class _Lines(logging.Handler):
+class Lines(logging.Handler):
     """One line a record; the traceback only for those who debug."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -30,7 +30,8 @@ def debugging() -> bool:
 
 def log_to_stderr() -> None:
     """Show warnings and errors. Does nothing where the host program has set up logging itself."""
-    logging.basicConfig(handlers=[_Lines()], level=logging.WARNING)
+    logging.basicConfig(handlers=[Lines()], level=logging.WARNING)
+    logging.getLogger("reame.plugins.trace").setLevel(logging.INFO)  # silent unless it was asked for
 
 
 def log_more() -> None:

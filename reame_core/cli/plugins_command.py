@@ -10,7 +10,7 @@ import click
 
 from reame_core.cli.options import plugin_options, plugin_selection, settings_of
 from reame_core.cli.table import write_table
-from reame_core.cli.terminal import note, write
+from reame_core.cli.terminal import write
 
 if TYPE_CHECKING:
     from reame_core.plugins.report import PluginReport
@@ -22,20 +22,19 @@ if TYPE_CHECKING:
 @click.pass_context
 def plugins(ctx: click.Context, *, as_json: bool) -> None:
     """List the plugins that are found: version, the hooks they are asked at, state and why."""
+    from reame_core.engine.verification import CoreVerifier
     from reame_core.plugins.manager import PluginManager
 
     settings = settings_of(ctx)
-    manager = PluginManager(plugin_selection(settings))
+    manager = PluginManager(plugin_selection(settings), builtins=(("core", CoreVerifier()),))
     manager.check_tables(settings.values.plugins.tables)
     reports = manager.report()
     if as_json:
         write(json.dumps([asdict(report) for report in reports], ensure_ascii=False, indent=2) + "\n")
-    elif reports:
+    else:
         write_table(
             ("NAME", "VERSION", "STATE", "HOOKS", "SOURCE", "WHY"), [_row(report) for report in reports]
         )
-    else:
-        note("no plugins are installed")
 
 
 def _row(report: PluginReport) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Outcome:
 
 def lines(outcome: Outcome) -> list[str]:
     """What ``-v`` says."""
-    entries = [("model", outcome.model)]
+    entries = [("name", outcome.model)]
     entries += [(name.replace("_", " "), _plain(value)) for name, value in outcome.description.items()]
     if outcome.seed is not None:
         entries.append(("seed", str(outcome.seed)))

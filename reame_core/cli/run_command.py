@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reame_core.cli.logs import log_more
 from reame_core.cli.options import (
     model_options,
     plugin_options,
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from reame_core.cli.answer import Choice
-    from reame_core.cli.session_type import Session
     from reame_core.config import Settings
     from reame_core.engine.request import Request
+    from reame_core.session import Session
 
 SOME_TOKEN = (0,)
 
@@ -66,6 +68,8 @@ def run(
     answer alone goes to standard output, as it comes; progress and errors go to standard error. Several
     answers (-n) follow each other, parted by an empty line.
     """
+    if verbose:
+        log_more()
     settings = settings_of(ctx)
     if raw and system is not None:
         raise InvalidRequest("--system needs the chat template, which --raw turns off", param="system")
@@ -103,8 +107,8 @@ def answer(
     """Load ``model``, put its tokens into ``request``, and print what comes of it."""
     from reame_core.cli.answer import collect, show
     from reame_core.cli.report import Outcome, json_object, lines
-    from reame_core.cli.session_type import open_session
     from reame_core.cli.terminal import note, write
+    from reame_core.session import open_session
 
     talking = verbose or _stderr_is_terminal()
     begun = perf_counter()
@@ -117,7 +121,9 @@ def answer(
     ) as session:
         request = replace(request, prompt=tokens_of(session))
         loaded = perf_counter()
-        with closing(session.stream(request)) as events:
+        stream = session.stream(request)
+        assert isinstance(stream, Generator)  # so that it can be closed, which cancels the request
+        with closing(stream) as events:
             choices = collect(events, request.n) if as_json else show(events, request.n, headings=talking)
         outcome = Outcome(
             model=session.info.name,
@@ -127,13 +133,13 @@ def answer(
             load_ms=1000 * (loaded - begun),
             total_ms=1000 * (perf_counter() - loaded),
         )
-    if as_json and any(choice.finished for choice in choices):
-        import json
+        if as_json and any(choice.finished for choice in choices):
+            import json
 
-        write(json.dumps(json_object(outcome), ensure_ascii=False, allow_nan=False) + "\n")
-    if verbose:
-        for line in lines(outcome):
-            note(line)
+            write(json.dumps(json_object(outcome), ensure_ascii=False, allow_nan=False) + "\n")
+        if verbose:
+            for line in lines(outcome):
+                note(line)
     _raise_failure(choices)
 
 
@@ -162,8 +168,8 @@ def _request(
     )
 
 
-def _messages(system: str | None, prompt: str) -> list[dict[str, str]]:
-    before = [] if system is None else [{"role": "system", "content": system}]
+def _messages(system: str | None, prompt: str) -> list[dict[str, object]]:
+    before: list[dict[str, object]] = [] if system is None else [{"role": "system", "content": system}]
     return [*before, {"role": "user", "content": prompt}]
 
 

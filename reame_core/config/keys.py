@@ -51,16 +51,18 @@ class Key:
         text = _expected(self.shape, is_path=self.is_path)
         return f"{text}, or {self.none_word}" if self.none_word else text
 
-    def read(self, value: object) -> object:
-        """The checked value of what a file says. Raises ValueError with the end of a sentence."""
+    def read(self, value: object, written: str | None = None) -> object:
+        """The checked value of what a file says. Raises ValueError with the end of a sentence, which quotes
+        the value as it was ``written``."""
+        written = show_input(value) if written is None else written
         if self.nullable and isinstance(value, str) and value == (self.none_word or ""):
             return None
         try:
             checked = msgspec.convert(value, self.annotation)
         except (msgspec.ValidationError, OverflowError):
-            raise ValueError(self._refusal(value)) from None
+            raise ValueError(self._refusal(written)) from None
         if checked is None or (isinstance(checked, float) and not math.isfinite(checked)):
-            raise ValueError(self._refusal(value))
+            raise ValueError(self._refusal(written))
         if any("\0" in text for text in _texts(checked)):
             raise ValueError("must not hold a NUL character")
         return checked
@@ -72,8 +74,8 @@ class Key:
         try:
             value = _parse(self.shape, text)
         except ValueError:
-            raise ValueError(self._refusal(text)) from None
-        return self.read(value)
+            raise ValueError(self._refusal(show_input(text))) from None
+        return self.read(value, shortened(text.strip()) if isinstance(value, int | float) else None)
 
     def show(self, value: object) -> str:
         """A value as it would be written, for people."""
@@ -85,10 +87,10 @@ class Key:
             return ", ".join(value) or "(empty)"
         return f"{value:.15g}" if isinstance(value, float) else str(value)
 
-    def _refusal(self, value: object) -> str:
+    def _refusal(self, written: str) -> str:
         if is_secret(self.name):
             return f"must be {self.expected}"
-        return f"must be {self.expected}, not {show_input(value)}"
+        return f"must be {self.expected}, not {written}"
 
 
 @cache
@@ -122,6 +124,10 @@ def show_input(value: object) -> str:
         text = repr(value)
     except ValueError:  # a whole number of more digits than Python prints
         return "a huge number"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
 
 

@@ -89,9 +89,7 @@ def load_settings(
     path = find_file(config_file, environment)
     merged = Layer()
     for layer in (read_file(path) if path else Layer(), read_environment(environment)):
-        merged.values.update(layer.values)
-        merged.plugin_values.update(layer.plugin_values)
-        merged.plugin_names += layer.plugin_names
+        merged.overrule(layer)
     for flag in flags:
         _apply(merged, flag)
     origins = {key: origin for key, (_, origin) in merged.values.items()}

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 def unknown_section(where: str, name: str) -> ConfigError:
     names = section_names()
+    name = _printable(name)
     hint = _did_you_mean([f"[{close}]" for close in _nearest(name, names)])
     return ConfigError(f"{where}: unknown section [{name}]; {hint or 'the sections are ' + ', '.join(names)}")
 
 
 def unknown_key(where: str, section: str, name: str) -> ConfigError:
     """``section`` is empty for a key outside of all sections."""
+    name = _printable(name)
     written = f"{section}.{name}" if section else name
     candidates = [key.name for key in keys_of(section)]
     nearest = [f"{section}.{close}" for close in _nearest(name, candidates)]
@@ -48,6 +50,11 @@ def _nearest(name: str, candidates: Iterable[str]) -> list[str]:
 
     folded = {candidate.lower(): candidate for candidate in candidates}
     return [folded[close] for close in get_close_matches(name.lower(), folded, n=1, cutoff=0.7)]
+
+
+def _printable(name: str) -> str:
+    """A quoted name in TOML may hold line breaks, an error may not."""
+    return name if name.isprintable() else repr(name)
 
 
 def _did_you_mean(names: list[str]) -> str:

@@ -97,6 +97,11 @@ def test_a_byte_order_mark_is_no_error(load: Load) -> None:
         ),
         ("[model]\nparallel = 1\n", "FILE: unknown setting model.parallel; did you mean engine.parallel?"),
         ("threads = 1\n", "FILE: unknown setting threads; did you mean model.threads?"),
+        (
+            '[model]\n"a\\nb" = 1\n',
+            "FILE: unknown setting model.'a\\nb'; [model] has path, context_length,"
+            " threads, kv_cache_type, mmap, mlock",
+        ),
         ("zebra = 1\n", "FILE: unknown setting zebra; settings belong into a section"),
         (
             "[model]\nzebra = 1\n",

@@ -148,6 +148,12 @@ def test_plugin_tables_are_passed_as_written(load: Load, file: Path) -> None:
     assert str(settings.origin("plugins.diskkv.tiers")) == f"file {file}"
 
 
+def test_a_variable_means_the_table_in_any_spelling(load: Load) -> None:
+    toml = "[plugins.Reame-Disk-KV]\nmax_gb = 1\nkept = true\n"
+    settings = load(toml, environment={"REAME_PLUGINS__REAME_DISK_KV__MAX_GB": "2"})
+    assert settings.values.plugins.tables == {"Reame-Disk-KV": {"max_gb": 2, "kept": True}}
+
+
 def test_there_is_no_origin_of_what_is_no_setting(load: Load) -> None:
     with pytest.raises(KeyError):
         load().origin("model.thread")

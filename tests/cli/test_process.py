@@ -1,0 +1,104 @@
+"""What only a process of its own can show: imports, signals, pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("numpy", "litestar", "llama_cpp", "jinja2", "msgspec", "rich", "psutil", "pluggy", "platformdirs")
+
+# A session that says a word and then waits for ever, or says words for ever.
+PROGRAM = """
+import sys, threading, types
+from contextlib import contextmanager
+from reame_core.engine.events import TextDelta
+
+class Session:
+    def chat_tokens(self, messages):
+        return (1,)
+    def stream(self, request):
+        try:
+            yield TextDelta(0, "word", (1,))
+            while sys.argv[-1] == "waiting":
+                threading.Event().wait()
+            while True:
+                yield TextDelta(0, "word " * 1000, (1,))
+        finally:
+            print("cancelled", file=sys.stderr, flush=True)
+
+@contextmanager
+def open_session(*args, **kwargs):
+    yield Session()
+
+sys.modules["reame_core.session"] = types.SimpleNamespace(open_session=open_session)
+from reame_core.cli import main
+main()
+"""
+
+
+def start(prompt: str, folder: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "run", "tiny", prompt],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env={name: value for name, value in os.environ.items() if not name.startswith("REAME_")},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    program = (
+        "import sys, json, atexit\n"
+        "atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))\n"
+        "from reame_core.cli import main\n"
+        "main()\n"
+    )
+    for arguments in (["--help"], ["run", "--help"], ["config", "-h"], ["--version"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        )
+        assert ran.stdout
+        modules = {name.partition(".")[0] for name in json.loads(ran.stderr)}
+        assert "click" in modules
+        assert modules.isdisjoint(HEAVY), arguments
+
+
+def test_an_interrupt_in_the_middle_of_an_answer(tmp_path: Path) -> None:
+    with start("waiting", tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(4) == b"word"
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=30)
+    assert (process.returncode, out, error) == (130, b"\n", b"cancelled\n")
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    with start("talking", tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(4) == b"word"
+        process.stdout.close()
+        error = process.stderr.read()
+        process.wait(timeout=30)
+    assert (process.returncode, error) == (141, b"cancelled\n")
+
+
+def test_the_package_is_a_program(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "reame_core", "rnu"], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "error: no such command 'rnu'; did you mean 'run'?; see reame --help\n"
