@@ -29,4 +29,4 @@ def write_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console = Console(width=None if on_terminal else WIDE, force_terminal=on_terminal, highlight=False)
     with console.capture() as captured:
         console.print(table)
-    write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()))
+    write("".join(line.rstrip() + "\n" for line in captured.get().splitlines()), styled=True)

@@ -30,13 +30,13 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def write(text: str) -> None:
+def write(text: str, *, styled: bool = False) -> None:
     """Put a result on stdout, at once. What a model says must not steer a terminal: there, control
-    characters are replaced."""
+    characters are replaced, unless the text is ``styled`` by ourselves."""
     stream = sys.stdout
     if stream is None or not text:
         return
-    if is_terminal(stream):
+    if is_terminal(stream) and not styled:
         text = text.translate(_HARMLESS)
     try:
         try:

@@ -50,6 +50,20 @@ def test_config_shows_every_setting_with_its_origin(
     assert shown["plugins.diskkv.secret"] == ("set", f"file {file}")
 
 
+def test_tables_are_styled_on_a_terminal_only(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "\x1b" not in invoke("config").stdout
+    monkeypatch.setattr("reame_core.cli.terminal.is_terminal", lambda _: True)
+    monkeypatch.setattr("reame_core.cli.table.is_terminal", lambda _: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("REAME_MODEL__PATH", "/\x1b[2J" + "x" * 50)
+    shown = invoke("config").stdout
+    assert "\x1b[1m" in shown
+    assert "\x1b[2J" not in shown
+    assert max(len(line) for line in shown.splitlines() if "\x1b" not in line) <= 40
+
+
 def test_config_as_json(invoke: Invoke, alone: Path) -> None:
     file = alone / "reame.toml"
     file.write_text("[engine]\nparallel = 7\n[plugins.x]\nday = 1979-05-27\n")
