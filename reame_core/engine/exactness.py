@@ -18,7 +18,7 @@ from reame_core.engine.backend import Backend, ModelInfo, Rows
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 63)
 _CONTEXT = 576
 """Cells before the compared rows: more than the 512 from which attention may be split between threads."""
-_COMPARED = 48
+_COMPARED = 16
 
 
 @dataclass(frozen=True, slots=True)

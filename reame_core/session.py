@@ -1,0 +1,234 @@
+"""From a model's name and settings to an engine that takes requests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from reame_core.config import Settings
+from reame_core.config.directories import directories
+from reame_core.engine.backend import ModelInfo
+from reame_core.engine.engine import Engine, EngineOptions
+from reame_core.engine.events import Event
+from reame_core.engine.exactness import ExactShapes, find_exact_shapes
+from reame_core.engine.request import Request
+from reame_core.engine.verification import CoreVerifier
+from reame_core.engine.worker import EngineWorker
+from reame_core.host.cpu import ThreadChoice, clamp_threads, cpu_name
+from reame_core.host.memory import available_memory, kv_plan
+from reame_core.host.state import StateStore
+from reame_core.llama.backend import LlamaBackend, LlamaOptions
+from reame_core.llama.bindings import build_version
+from reame_core.llama.model import WeightBuffers
+from reame_core.llama.tuning import Tensor, fastest
+from reame_core.models.catalogue import ResolvedModel, resolve
+from reame_core.models.chat_template import ChatTemplate, chat_tokens, raw_tokens
+from reame_core.models.gguf import GgufHeader, fingerprint, kv_bytes_per_token, number, read_header
+from reame_core.plugins.api import PluginContext
+from reame_core.plugins.manager import PluginManager
+from reame_core.plugins.selection import EVERYTHING, PluginSelection
+
+log = logging.getLogger("reame.session")
+
+DEFAULT_CONTEXT = 4096
+_PADDING_CELLS = 64
+"""Beside the promised cells: room for the padding rows of exact batches."""
+_SAMPLE = "The quick brown fox jumps over the lazy dog. In 1984, seven men paid £12.50 for a boat; none sailed."
+
+
+class Session:
+    """A loaded model with its plugins and its engine's thread. Use ``open_session``."""
+
+    def __init__(
+        self,
+        worker: EngineWorker,
+        plugins: PluginManager,
+        template: ChatTemplate,
+        description: Mapping[str, object],
+    ) -> None:
+        self.worker = worker
+        self.plugins = plugins
+        self.template = template
+        self.description = description
+        """For people: what was chosen, such as threads, buffers, cells."""
+
+    @property
+    def info(self) -> ModelInfo:
+        return self.worker.engine.backend.info
+
+    def chat_tokens(self, messages: list[dict[str, object]]) -> tuple[int, ...]:
+        """The prompt for a conversation, by the model's own chat template."""
+        return chat_tokens(self.worker.engine.backend, self.template, messages)
+
+    def raw_tokens(self, text: str) -> tuple[int, ...]:
+        """The prompt for a text to be continued as it is."""
+        return raw_tokens(self.worker.engine.backend, text)
+
+    def stream(self, request: Request) -> Iterator[Event]:
+        """The events of ``request``; closing the iterator cancels it."""
+        return self.worker.stream(request)
+
+
+@contextmanager
+def open_session(
+    settings: Settings,
+    model: str,
+    *,
+    parallel: int | None = None,
+    progress: Callable[[str], None] = lambda line: None,
+    selection: PluginSelection = EVERYTHING,
+) -> Iterator[Session]:
+    """Load ``model`` (a catalogue name or a path) and run its engine until the context ends.
+
+    ``parallel`` overrides ``engine.parallel``; ``progress`` is told in a line what takes a while. Raises a
+    UsageError for whatever the user can mend.
+    """
+    with ExitStack() as cleanup:
+        plan = _plan(settings, model, parallel)
+        plugins = PluginManager(selection, builtins=(("core", CoreVerifier()),))
+        owners = plugins.check_tables(settings.values.plugins.tables)
+        host = _Host(settings, plan, progress)
+        buffers = host.weight_buffers()
+        progress(f"loading {plan.model.name} ({plan.header.file_size / 1e6:.0f} MB)")
+        backend = LlamaBackend(plan.model.path, plan.llama_options(settings, buffers), name=plan.model.name)
+        cleanup.callback(backend.close)
+        exact = host.exact_shapes(backend, buffers) if settings.values.engine.exact else None
+
+        def context_for(plugin: str) -> PluginContext:
+            tables = settings.values.plugins.tables
+            options = next((tables[table] for table, owner in owners.items() if owner == plugin), {})
+            return PluginContext(backend.info, options, host.namespace(buffers))
+
+        plugins.startup(context_for)
+        cleanup.callback(plugins.shutdown)
+        engine = Engine(backend, plan.engine_options(settings, exact), plugins.engine_hooks())
+        worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
+        cleanup.callback(worker.close)
+        info = backend.info
+        template = ChatTemplate.of_model(info)
+        description = {
+            "model": info.description,
+            "threads": f"{plan.threads.threads} ({plan.threads.why})",
+            "context": f"{plan.context} tokens, {plan.parallel} at once, {info.kv_cells} KV cells",
+            "kv cache type": settings.values.model.kv_cache_type,
+            "weight buffers": buffers.label,
+            "exact": f"{exact.least} to {exact.most} rows a batch" if exact else "off",
+        }
+        if template.note:
+            description["chat template"] = template.note
+        yield Session(worker, plugins, template, description)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What will be loaded and how large; made from the file's header, before any weight is read."""
+
+    model: ResolvedModel
+    header: GgufHeader
+    context: int
+    parallel: int
+    cells: int
+    threads: ThreadChoice
+
+    @property
+    def keeps_positions(self) -> bool:
+        """By the header: recurrent and hybrid models carry the sizes of their state there."""
+        prefix = f"{self.header.architecture}."
+        return not any(key.startswith((prefix + "ssm.", prefix + "wkv.")) for key in self.header.metadata)
+
+    def llama_options(self, settings: Settings, buffers: WeightBuffers) -> LlamaOptions:
+        values = settings.values
+        # A recurrent sequence costs its whole state, used or not.
+        residents = values.engine.resident if self.keeps_positions else self.parallel
+        return LlamaOptions(
+            kv_cells=self.cells + _PADDING_CELLS,
+            threads=self.threads.threads,
+            max_sequences=min(self.parallel + residents + 1, 256),
+            max_rows=values.engine.max_rows,
+            kv_type=values.model.kv_cache_type,
+            mmap=values.model.mmap,
+            mlock=values.model.mlock,
+            buffers=buffers,
+        )
+
+    def engine_options(self, settings: Settings, exact: ExactShapes | None) -> EngineOptions:
+        values = settings.values.engine
+        return EngineOptions(
+            context_length=self.context,
+            parallel=self.parallel,
+            stall_ms=values.stall_ms,
+            max_rows=values.max_rows,
+            residents=values.resident,
+            max_draft=values.max_draft,
+            exact=exact,
+        )
+
+
+def _plan(settings: Settings, model: str, parallel: int | None) -> _Plan:
+    values = settings.values
+    resolved = resolve(model)
+    header = read_header(resolved.path)
+    trained = number(header, "{arch}.context_length") or DEFAULT_CONTEXT
+    context = values.model.context_length or min(trained, DEFAULT_CONTEXT)
+    if context > trained:
+        log.warning("context_length %d is more than the %d the model was trained for", context, trained)
+    at_once = parallel or values.engine.parallel
+    cells = kv_plan(
+        bytes_per_token=kv_bytes_per_token(header, values.model.kv_cache_type),
+        model_bytes=header.file_size,
+        context_length=context,
+        parallel=at_once,
+        wanted_cells=values.engine.kv_cells,
+        available=available_memory(),
+    )
+    return _Plan(resolved, header, context, at_once, cells, clamp_threads(values.model.threads))
+
+
+class _Host:
+    """What is measured once on this machine for this model, and remembered."""
+
+    def __init__(self, settings: Settings, plan: _Plan, progress: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._plan = plan
+        self._progress = progress
+        self._store = StateStore(directories().state)
+        self._fingerprint = fingerprint(plan.model.path)
+        self._key = f"{cpu_name()} | {build_version()} | {self._fingerprint} | {plan.threads.threads} threads"
+
+    def weight_buffers(self) -> WeightBuffers:
+        """By ``engine.extra_buffers``; ``auto`` tries all candidates the first time."""
+        wish = self._settings.values.engine.extra_buffers
+        if wish != "auto":
+            return WeightBuffers(extra=wish == "on")
+        remembered = self._store.get("weight_buffers", self._key)
+        if isinstance(remembered, dict):
+            return WeightBuffers(bool(remembered.get("extra")), tuple(remembered.get("repacked", ())))
+        tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._plan.header.tensors]
+        path, threads = self._plan.model.path, self._plan.threads.threads
+        best = fastest(path, tensors, threads, progress=self._progress)
+        self._store.put("weight_buffers", self._key, {"extra": best.extra, "repacked": list(best.repacked)})
+        return best
+
+    def exact_shapes(self, backend: LlamaBackend, buffers: WeightBuffers) -> ExactShapes:
+        """Measured the first time."""
+        key = f"{self._key} | {buffers.label} | {self._settings.values.model.kv_cache_type}"
+        remembered = self._store.get("exact_shapes", key)
+        if isinstance(remembered, list) and len(remembered) == 2:
+            return ExactShapes(*remembered)
+        self._progress("finding the batch shapes that compute bit-identical rows, once")
+        shapes = find_exact_shapes(backend, backend.tokenize(_SAMPLE))
+        self._store.put("exact_shapes", key, [shapes.least, shapes.most])
+        return shapes
+
+    def namespace(self, buffers: WeightBuffers) -> Mapping[str, str]:
+        """Everything that changes what KV cells hold."""
+        return {
+            "model": self._fingerprint,
+            "kv_cache_type": self._settings.values.model.kv_cache_type,
+            "weight_buffers": buffers.label,
+            "flash_attention": "on",
+            "sliding_window_cache": "full",
+            "build": build_version(),
+        }
