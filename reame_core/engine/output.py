@@ -57,16 +57,17 @@ class OutputText:
         return False
 
     def _cut_at_stop(self, fresh: int) -> bool:
-        found: tuple[int, str] | None = None
+        # The stop that is complete first, and of several the longest: as if characters came one by one.
+        found: list[tuple[int, int, str]] = []
         for stop in self._stops:
             at = self._pending.find(stop, max(0, len(self._pending) - fresh - len(stop) + 1))
-            if at >= 0 and (found is None or at < found[0]):
-                found = at, stop
-        if found is None:
+            if at >= 0:
+                found.append((at + len(stop), at, stop))
+        if not found:
             return False
-        self._pending = self._pending[: found[0]]
-        self.stopped_by = found[1]
-        cut = self._delivered + found[0]
+        _, at, self.stopped_by = min(found)
+        self._pending = self._pending[:at]
+        cut = self._delivered + at
         while self._held and self._held[-1].start >= cut:
             self._held.pop()
         return True
