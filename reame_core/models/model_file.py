@@ -62,7 +62,7 @@ def read_header(path: str | os.PathLike[str]) -> GgufHeader:
     """The header of the model at ``path``, with all shards found and none of them cut off.
 
     Raises ModelError. Reads only headers: a vocabulary of 150,000 tokens takes about 40 ms."""
-    given = Path(path).expanduser()
+    given = expanded(path)
     paths = _files_of(given)
     headers = [(file, _read_one(file)) for file in paths]
     first = headers[0][1]
@@ -78,12 +78,26 @@ def read_header(path: str | os.PathLike[str]) -> GgufHeader:
     )
 
 
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """``path`` with a leading ``~`` replaced, where that user has a home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def shard_stem(name: str) -> str:
     """``big`` for ``big-00001-of-00003.gguf``, and for any other file name the name without ``.gguf``."""
     match = _SHARD_NAME.fullmatch(name)
     if match:
         return match["stem"]
     return name[:-5] if name.lower().endswith(".gguf") else name
+
+
+def first_shard_or_whole(name: str) -> bool:
+    """Whether ``name`` can be a model by itself: a GGUF file that is no later part of a split one."""
+    match = _SHARD_NAME.fullmatch(name)
+    return int(match["number"]) == 1 if match else name.lower().endswith(".gguf")
 
 
 def _files_of(path: Path) -> list[Path]:
@@ -150,7 +164,7 @@ def open_model(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         with path.open("rb") as file:
             yield file, status.st_size
     except (FileNotFoundError, NotADirectoryError):
-        raise ModelError(_missing(path)) from None
+        raise ModelError(missing(path)) from None
     except PermissionError:
         raise ModelError(
             f"{printable(path)} may not be read by this user: change its permissions or its folder's"
@@ -167,7 +181,8 @@ def _directory(path: Path) -> str:
     return f"{printable(path)} is a folder: give one of its files, such as {alternatives(inside[:3])}"
 
 
-def _missing(path: Path) -> str:
+def missing(path: Path) -> str:
+    """That there is no file ``path``, with the names that come nearest."""
     folder = path.parent
     if not folder.is_dir():
         return f"there is no file {printable(path)}: its folder does not exist"
