@@ -18,6 +18,9 @@ from reame_core.engine.request import SamplingParams
 
 Logits = NDArray[np.float32]
 
+_COLDEST = 1e-6
+"""Lower temperatures are like this one, and float32 could not divide by them."""
+
 
 class Sampler:
     """The state of one choice: its random numbers and the tokens that penalties count."""
@@ -99,20 +102,20 @@ class Sampler:
         """(tokens by falling probability, their unnormalised weights); tokens None stands for the whole
         vocabulary in order, where nothing is cut off."""
         params = self._params
-        scaled = (logits - logits.max()) / np.float32(params.temperature)
+        scaled = (logits - logits.max()) / np.float32(max(params.temperature, _COLDEST))
         full = params.top_k == 0 or params.top_k >= len(scaled)
         if full and params.top_p >= 1 and params.min_p <= 0:
             return None, np.exp(scaled, dtype=np.float64)
         tokens = np.arange(len(scaled)) if full else np.argpartition(scaled, -params.top_k)[-params.top_k :]
-        if params.min_p > 0:
-            tokens = tokens[scaled[tokens] >= np.log(params.min_p)]
         if params.top_p < 1:
             # Tokens this improbable cannot, all together, reach into the last 1 - top_p of the mass, so
             # only the others need sorting.
             weights = np.exp(scaled[tokens], dtype=np.float64)
-            floor = weights.sum() * (1 - params.top_p) / len(tokens)
-            tokens = tokens[weights >= min(floor, 1.0)]
             total = weights.sum()
+            floor = total * (1 - params.top_p) / len(tokens)
+            tokens = tokens[weights >= min(floor, 1.0)]
+        if params.min_p > 0:
+            tokens = tokens[scaled[tokens] >= np.log(params.min_p)]
         order = np.lexsort((tokens, -scaled[tokens]))
         tokens = tokens[order]
         weights = np.exp(scaled[tokens], dtype=np.float64)
