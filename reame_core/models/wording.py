@@ -23,15 +23,6 @@ def printable(text: object) -> str:
     return f"{shown[:half]}…{shown[-half:]}"
 
 
-def byte_count(count: int) -> str:
-    """``count`` bytes for people: ``458 MB``, with the exact number where it is small."""
-    for unit, size in (("GB", 1_000_000_000), ("MB", 1_000_000), ("KB", 1_000)):
-        if count >= size:
-            value = count / size
-            return f"{value:.1f} {unit}" if value < 10 else f"{value:.0f} {unit}"
-    return f"{count} bytes"
-
-
 def nearest(word: str, known: Iterable[str], *, most: int = 3) -> list[str]:
     """The entries of ``known`` that ``word`` was probably meant to be, best first; case and blanks at the
     ends do not count."""

@@ -140,6 +140,11 @@ class TestOtherUserTexts:
         messages = [{"role": "system", "content": "<s>"}, user("<")]
         assert text_of(chat_tokens(BACKEND, template, messages)[1:]) == "<s>\n\n<"
 
+    def test_roles_are_no_user_text(self) -> None:
+        template = ChatTemplate("{% if messages[0].role == 'user' %}{{ messages[0].content }}{% endif %}")
+        tokens = chat_tokens(Tokens(special_tokens={"<s>": BOS, "rx": TURN_END}), template, [user("<s>")])
+        assert text_of(tokens[1:]) == "<s>"
+
     def test_half_characters_are_refused(self) -> None:
         with pytest.raises(InvalidRequest, match="tools holds half a character"):
             chat_tokens(BACKEND, TEMPLATE, [user("x")], tools=["\udc00"])
