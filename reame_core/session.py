@@ -145,7 +145,7 @@ class _Plan:
         return LlamaOptions(
             kv_cells=self.cells + _PADDING_CELLS,
             threads=self.threads.threads,
-            max_sequences=min(self.parallel + residents + 1, 256),
+            max_sequences=min(self.parallel + residents + 2, 256),
             max_rows=values.engine.max_rows,
             kv_type=values.model.kv_cache_type,
             mmap=values.model.mmap,

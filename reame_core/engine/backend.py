@@ -28,8 +28,7 @@ class ModelInfo:
     kv_cells: int
     """Cells of KV memory, shared by all sequences."""
     max_sequences: int
-    """Sequence numbers there are. The last one belongs to the backend (scratch for export and import) and to
-    the padding of exact batches; the engine holds sequences in all others."""
+    """Sequence numbers there are; see ``usable_sequences``."""
     max_rows: int
     """Rows one ``decode`` accepts."""
     max_outputs: int = 64
@@ -51,6 +50,16 @@ class ModelInfo:
     threads: int = 1
     description: str = ""
     """For people: architecture, size and quantisation."""
+
+    @property
+    def usable_sequences(self) -> int:
+        """The engine keeps sequences in this many. Of the two numbers above them the first holds retired cells,
+        the second is scratch: for export and import, and for the padding of exact batches."""
+        return self.max_sequences - 2
+
+    @property
+    def scratch(self) -> int:
+        return self.max_sequences - 1
 
 
 class Rows:
@@ -129,6 +138,15 @@ class Backend(Protocol):
     def truncate(self, sequence: int, length: int) -> bool:
         """Drop all cells of ``sequence`` at position ``length`` and later. False, with nothing changed,
         where the model cannot (see ``partial_removal``); ``length`` 0 always works."""
+        ...
+
+    def retire(self, sequence: int, length: int) -> None:
+        """As ``truncate``, but the cells that nobody else holds stay occupied until ``reclaim``, so that no row
+        is put there. Only with ``partial_removal``."""
+        ...
+
+    def reclaim(self) -> None:
+        """Free all retired cells."""
         ...
 
     def covers(self, sequence: int, length: int) -> bool:

@@ -1,7 +1,8 @@
-"""Who holds how many cells of the KV memory, counted exactly although sequences share prefixes.
+"""Which cells of the KV memory each sequence has: counted exactly although sequences share prefixes, and known
+by place, because attention adds cells up in the order in which they lie.
 
-The numbers given out here are not llama.cpp's cell indices (it keeps those to itself): they only make
-sharing countable. Two sequences share a cell here exactly when they share one there.
+llama.cpp does not tell where it puts a row, but its rule is simple: the lowest free cell (its search starts at
+a head that every removal pulls back, so nothing below the head is ever free). The ledger follows that rule.
 """
 
 from __future__ import annotations
@@ -9,49 +10,50 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Cells = NDArray[np.int32]
+
 
 class CellLedger:
-    """Reference counts of ``capacity`` cells, for sequences that only ever share prefixes."""
+    """Reference counts of ``capacity`` cells."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.free = capacity
         self._references = np.zeros(capacity, np.int32)
-        self._free_stack = np.arange(capacity - 1, -1, -1, dtype=np.int32)
 
     @property
     def used(self) -> int:
         return self.capacity - self.free
 
-    def take(self, holding: NDArray[np.int32], length: int, count: int) -> None:
-        """Give ``count`` more cells to a holder of ``length``; ``holding`` (capacity of holder,) lists them."""
+    @property
+    def lowest_free(self) -> int:
+        """Where the next row goes; ``capacity`` when nothing is free."""
+        return int((self._references == 0).argmax()) if self.free else self.capacity
+
+    def place(self, count: int) -> Cells:
+        """(count,) the cells that the next ``count`` rows take, ascending."""
         if count > self.free:
             raise AssertionError(f"{count} cells wanted, {self.free} are free")
-        cells = self._free_stack[self.free - count : self.free][::-1]
-        holding[length : length + count] = cells
+        cells = np.flatnonzero(self._references == 0)[:count].astype(np.int32)
         self._references[cells] = 1
         self.free -= count
+        return cells
 
-    def share(self, source: NDArray[np.int32], target: NDArray[np.int32], length: int) -> None:
-        """Let ``target``, which holds nothing, hold the first ``length`` cells of ``source`` too."""
-        target[:length] = source[:length]
-        self._references[source[:length]] += 1
+    def share(self, cells: Cells) -> None:
+        """One more holder of ``cells``."""
+        self._references[cells] += 1
 
-    def give_back(self, holding: NDArray[np.int32], start: int, end: int) -> int:
-        """Let go of the cells at positions [start, end); the number that nobody holds any more."""
-        cells = holding[start:end]
+    def release(self, cells: Cells) -> None:
+        """One holder less."""
         self._references[cells] -= 1
-        freed = cells[self._references[cells] == 0]
-        self._free_stack[self.free : self.free + len(freed)] = freed
-        self.free += len(freed)
-        return len(freed)
+        self.free += int((self._references[cells] == 0).sum())
 
-    def sole(self, holding: NDArray[np.int32], length: int) -> int:
-        """How many of a holder's ``length`` cells nobody else holds."""
-        return int((self._references[holding[:length]] == 1).sum())
+    def sole(self, cells: Cells) -> Cells:
+        """Those of ``cells`` that have one holder only."""
+        alone: Cells = cells[self._references[cells] == 1]
+        return alone
 
     def reset(self) -> None:
         """Nobody holds anything."""
         self._references[:] = 0
-        self._free_stack = np.arange(self.capacity - 1, -1, -1, dtype=np.int32)
         self.free = self.capacity

@@ -54,7 +54,7 @@ class Engine:
         self.options = options
         self.backend = backend
         self.cost = BatchCost()
-        self.memory = KVMemory(backend, options.residents, keep_order=options.exact is not None)
+        self.memory = KVMemory(backend, options.residents, strict=options.exact is not None)
         if options.context_length > self.memory.ledger.capacity:
             raise ConfigError(
                 f"a context of {options.context_length} tokens needs as many cells of KV memory, "
@@ -200,6 +200,7 @@ class Engine:
             if self.options.exact is not None:
                 self.options.exact.drop_padding(self.backend)
         self.cost.observe(len(rows), 1000 * (self._clock() - started))
+        self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True
 
     def _fail(self, parts: list[Part], error: Exception) -> None:

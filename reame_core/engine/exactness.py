@@ -33,12 +33,12 @@ class ExactShapes:
         """Bring ``rows`` up to ``least``."""
         missing = self.least - len(rows)
         if missing > 0:
-            rows.add(info.max_sequences - 1, 0, rows.tokens[:1] * missing, logits_from=missing)
+            rows.add(info.scratch, 0, rows.tokens[:1] * missing, logits_from=missing)
 
     def drop_padding(self, backend: Backend) -> None:
         """Remove what ``pad`` has added."""
         if self.least > 1:
-            backend.truncate(backend.info.max_sequences - 1, 0)
+            backend.truncate(backend.info.scratch, 0)
 
 
 def find_exact_shapes(backend: Backend, sample: Many[int]) -> ExactShapes:

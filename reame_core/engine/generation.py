@@ -40,7 +40,6 @@ class Generator:
         sequence, slot = part.sequence, part.sequence.slot
         if slot is None:
             raise AssertionError("a sequence without a slot was computed")
-        self._memory.grow(slot, part.rows)
         if slot.length >= sequence.prompt_length and not sequence.prefix_persisted:
             sequence.prefix_persisted = True
             self._plugins.persist(sequence, Stage.PREFIX)

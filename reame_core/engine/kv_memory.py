@@ -1,7 +1,12 @@
-"""The KV memory: which sequence numbers hold which tokens, who may grow, and what is remembered.
+"""The KV memory: which sequences hold which tokens, who may grow, and what is remembered.
 
-A finished sequence stays resident until its cells or its number are needed, least recently used first. A
-new prompt shares the longest prefix that any sequence holds, whether that is running or resident.
+A finished sequence stays resident until its cells or its number are needed, least recently used first. A new
+prompt shares the longest prefix that any sequence holds, whether that is running or resident.
+
+**The cells of a sequence lie in the order of its positions.** Attention adds cells up in the order in which
+they lie, and in half precision another order is another result, as different as that of other kernels. So a cell
+below a running sequence is not freed but *retired* (occupied by nobody in particular) until nothing runs or room
+is needed, and a remembered prefix that does not lie below the next free cell is copied to where it does.
 """
 
 from __future__ import annotations
@@ -10,48 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reame_core.engine.backend import Backend
-from reame_core.engine.cells import CellLedger
+from reame_core.engine.cells import CellLedger, Cells
 from reame_core.engine.sequence import Sequence, common_prefix
-
-
-class Slot:
-    """One sequence number of the backend and the tokens it has cells for."""
-
-    __slots__ = ("cells", "holder", "index", "length", "tenant", "tokens", "used_at")
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-        self.empty()
-
-    def empty(self) -> None:
-        self.length = 0
-        self.tokens: NDArray[np.int32] = np.empty(0, np.int32)
-        self.cells: NDArray[np.int32] = np.empty(0, np.int32)
-        self.tenant = ""
-        self.holder: Sequence | None = None
-        self.used_at = 0
-
-    @property
-    def held_tokens(self) -> NDArray[np.int32]:
-        """(length,) the tokens in memory."""
-        return self.tokens[: self.length]
+from reame_core.engine.slot import Slot
 
 
 class KVMemory:
-    """Room and prefixes. ``keep_order`` never frees cells while a sequence is running, so that the cells of
-    each sequence lie in the order of its positions (attention adds them up in that order)."""
+    """Room and prefixes. At most ``residents`` finished sequences are kept.
 
-    def __init__(self, backend: Backend, residents: int, *, keep_order: bool = False) -> None:
+    ``strict`` never gives the order of cells up for room: who would need that waits until nothing runs.
+    """
+
+    def __init__(self, backend: Backend, residents: int, *, strict: bool = False) -> None:
         info = backend.info
         self._backend = backend
         self._partial = info.partial_removal
         self._windowed = info.window > 0
-        self._keep_order = keep_order
+        self._strict = strict
         self._residents = residents
         self.ledger = CellLedger(info.kv_cells)
-        # The last sequence number is left to the backend and to padding.
-        self._free = [Slot(index) for index in range(info.max_sequences - 2, -1, -1)]
+        self._free = [Slot(index) for index in range(info.usable_sequences - 1, -1, -1)]
         self._held: list[Slot] = []
+        self._retired: list[Cells] = []
         self._uses = 0
 
     @property
@@ -90,96 +75,131 @@ class KVMemory:
 
     def admit(self, sequence: Sequence) -> bool:
         """Give ``sequence`` a slot, the longest shared prefix and the promise of all cells it may need.
-        False, with nothing changed, where there is no room now."""
+        False, with nothing changed but what is remembered, where there is no room now."""
         donor, shared = None, 0
         if sequence.request.reuse:
             # The last prompt token is always computed: its logits are needed.
             donor, shared = self.longest_prefix(sequence.prompt[:-1], sequence.request.tenant)
-        slot = self._make_room(sequence.limit - 1 - shared, donor, shared)
+        total = sequence.limit - 1
+        slot = self._make_room(total - shared, donor, shared)
         if slot is None:
             return False
-        cells = np.empty(sequence.limit, np.int32)
-        if donor is None:
-            pass
-        elif slot is donor:
-            cells[:shared] = donor.cells[:shared]
-        else:
-            self._backend.copy(donor.index, slot.index, shared)
-            self.ledger.share(donor.cells, cells, shared)
-            self._touch(donor)
-        slot.holder = sequence
-        slot.tenant = sequence.request.tenant
-        slot.tokens = sequence.buffer
-        slot.cells = cells
-        slot.length = shared
-        sequence.slot = slot
-        if shared:
-            sequence.reused["ram"] = shared
+        if donor is not None and slot is not donor and not self._share(donor, slot, shared, total):
+            if self._short_of(total):
+                self._free.append(slot)
+                return False
+        if slot not in self._held:
+            self._held.append(slot)
+        slot.start(sequence)
+        if slot.length:
+            sequence.reused["ram"] = slot.length
         return True
 
     def _make_room(self, need: int, donor: Slot | None, shared: int) -> Slot | None:
         """An empty slot with ``need`` free cells not promised to others, found by forgetting residents. The
         donor goes last: then it is cut to the shared prefix and continued in place instead of copied."""
-        if self._short_of(need):
-            if self._order_matters or not self._possible(need, donor, shared):
+        if not self._free or self._short_of(need):
+            if (self._strict and self.active) or not self._possible(need, donor, shared):
                 return None
+            self._reclaim()
             for victim in self.resident:
-                if victim is not donor and self._short_of(need):
-                    self.forget(victim)
-            if self._short_of(need):
+                if victim is not donor and (not self._free or self._short_of(need)):
+                    self.forget(victim, now=True)
+            if not self._free or self._short_of(need):
                 if donor is None or donor.holder is not None:
                     raise AssertionError("no room although forgetting all residents should have made it")
-                self.truncate(donor, shared)
+                self._cut(donor, 0 if self._strict else shared, now=True)
                 return donor
-        slot = self._free.pop()
-        self._held.append(slot)
-        return slot
+        return self._free.pop()
 
     def _short_of(self, need: int) -> bool:
-        return not self._free or need > self.ledger.free - self.promised
+        return need > self.ledger.free - self.promised
 
     def _possible(self, need: int, donor: Slot | None, shared: int) -> bool:
         """Whether there would be room if nothing but running sequences and the shared prefix were kept."""
-        kept = [slot.cells[: slot.length] for slot in self.active]
+        kept = [slot.cells for slot in self.active]
         if donor is not None:
             kept.append(donor.cells[:shared])
         used = len(np.unique(np.concatenate(kept))) if kept else 0
         return need <= self.ledger.capacity - used - self.promised
 
-    @property
-    def _order_matters(self) -> bool:
-        return self._keep_order and bool(self.active)
+    def _share(self, donor: Slot, slot: Slot, length: int, total: int) -> bool:
+        """Let the empty ``slot`` have the first ``length`` tokens of ``donor``: the same cells where what comes
+        next lies above them, else a copy of them, ``total`` cells being needed then. False where neither keeps
+        the order of cells and it must be kept."""
+        in_order = not self._partial or int(donor.cells[:length].max()) < self.ledger.lowest_free
+        if in_order or (not self._strict and self._short_of(total)):
+            self._backend.copy(donor.index, slot.index, length)
+            cells = donor.cells[:length]
+            self.ledger.share(cells)
+        elif self._short_of(total):
+            return False
+        else:
+            state = self._backend.export_range(donor.index, 0, length)
+            if not self._backend.import_range(slot.index, 0, length, state):
+                return False
+            cells = self.ledger.place(length)
+        slot.hold(cells)
+        self._touch(donor)
+        return True
 
-    def grow(self, slot: Slot, count: int) -> None:
-        """``count`` more tokens of the holder have been computed or restored."""
-        self.ledger.take(slot.cells, slot.length, count)
-        slot.length += count
+    def computed(self, rows: list[tuple[Slot, int]]) -> None:
+        """A batch has been computed that held so many rows of each slot, in this order."""
+        cells = self.ledger.place(sum(count for _, count in rows))
+        start = 0
+        for slot, count in rows:
+            slot.append(cells[start : start + count])
+            start += count
 
     def truncate(self, slot: Slot, length: int) -> bool:
         """Keep only the first ``length`` tokens. False where the model cannot: the slot is empty then."""
-        if length >= slot.length:
+        return length >= slot.length or self._cut(slot, length, now=False)
+
+    def _cut(self, slot: Slot, length: int, *, now: bool) -> bool:
+        cells = slot.cells[length:]
+        if not now and self._disorders(slot, cells):
+            self._backend.retire(slot.index, length)
+            self._retired.append(cells.copy())
+            slot.length = length
             return True
         kept = self._backend.truncate(slot.index, length)
         if not kept:
             self._backend.truncate(slot.index, 0)
             length = 0
-        self.ledger.give_back(slot.cells, length, slot.length)
+        self.ledger.release(slot.cells[length:])
         slot.length = length
         return kept
 
+    def _disorders(self, slot: Slot, cells: Cells) -> bool:
+        """Whether freeing ``cells`` of ``slot`` would let a running sequence continue below its own cells, and
+        there is room to prevent that."""
+        if not self._partial or not len(freed := self.ledger.sole(cells)):
+            return False
+        lowest = int(freed.min())
+        if all(other is slot or other.top < lowest for other in self.active):
+            return False
+        return self.ledger.free >= self.promised + (len(cells) if slot.holder is not None else 0)
+
+    def _reclaim(self) -> None:
+        """Free the retired cells."""
+        if self._retired:
+            self._backend.reclaim()
+            for cells in self._retired:
+                self.ledger.release(cells)
+            self._retired.clear()
+
     def release(self, slot: Slot) -> None:
         """The holder has ended: what it computed is remembered."""
-        slot.holder = None
+        slot.rest()
+        self._touch(slot)
         if slot.length == 0:
             self.forget(slot)
-            return
-        slot.tokens = slot.held_tokens.copy()
-        slot.cells = slot.cells[: slot.length].copy()
-        self._touch(slot)
-        if not self._order_matters:
+        else:
             self._forget_contained(slot)
-            for surplus in self.resident[: max(0, len(self.resident) - self._residents)]:
-                self.forget(surplus)
+        for surplus in self.resident[: max(0, len(self.resident) - self._residents)]:
+            self.forget(surplus)
+        if not self.active:
+            self._reclaim()
 
     def _forget_contained(self, newest: Slot) -> None:
         """Drop residents that hold nothing that ``newest`` does not hold too."""
@@ -192,10 +212,9 @@ class KVMemory:
             if contained and (not self._windowed or self._backend.covers(newest.index, slot.length)):
                 self.forget(slot)
 
-    def forget(self, slot: Slot) -> None:
-        """Free the slot and its cells."""
-        self._backend.truncate(slot.index, 0)
-        self.ledger.give_back(slot.cells, 0, slot.length)
+    def forget(self, slot: Slot, *, now: bool = False) -> None:
+        """Free the slot, and its cells as soon as that disorders nobody, or ``now``."""
+        self._cut(slot, 0, now=now)
         if slot.holder is not None:
             slot.holder.slot = None
         slot.empty()
@@ -204,15 +223,17 @@ class KVMemory:
 
     def forget_residents(self) -> bool:
         """Free everything that no running sequence holds; whether there was anything."""
-        residents = self.resident
-        for slot in residents:
-            self.forget(slot)
-        return bool(residents)
+        before = self.ledger.free
+        for slot in self.resident:
+            self.forget(slot, now=True)
+        self._reclaim()
+        return self.ledger.free > before
 
     def reset(self) -> None:
         """Forget everything, running sequences included."""
         for slot in list(self._held):
-            self.forget(slot)
+            self.forget(slot, now=True)
+        self._retired.clear()
         self._backend.clear()
         self.ledger.reset()
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import operator
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,14 @@ from numpy.typing import NDArray
 from reame_core.engine.backend import Backend
 from reame_core.engine.group import RequestGroup
 from reame_core.engine.hooks import EngineHooks
-from reame_core.engine.kv_memory import KVMemory, Slot
+from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.sequence import Sequence
-from reame_core.plugins.api import Draft, Stage, Verdict
+from reame_core.engine.slot import Slot
+from reame_core.plugins.api import CandidateState, Draft, Stage, Verdict
 
 log = logging.getLogger("reame.plugins")
+
+_ENDED = (CandidateState.ENDED, CandidateState.TRUNCATED)
 
 
 class SlotAccess:
@@ -54,7 +58,7 @@ class SlotAccess:
             )
         if not self._backend.import_range(slot.index, slot.length, end, state):
             return False
-        self._memory.grow(slot, end - slot.length)
+        self._memory.computed([(slot, end - slot.length)])
         return True
 
 
@@ -70,75 +74,87 @@ class PluginBridge:
     def on_prefill(self, sequence: Sequence) -> None:
         """Let plugins restore what memory does not have of the prompt."""
         slot = sequence.slot
-        if not self._hooks.on_prefill or not sequence.request.reuse or slot is None:
+        if not sequence.request.reuse or slot is None:
             return
-        before = slot.length
         for plugin, call in self._hooks.on_prefill.calls:
             access = SlotAccess(self._backend, self._memory, slot, sequence.prompt_length)
-            start = slot.length
+            before = slot.length
             answer = call(sequence, access)
             access.close()
-            if slot.length > start:
-                sequence.reused[plugin] = sequence.reused.get(plugin, 0) + slot.length - start
-            if answer is not None:
+            if slot.length > before:
+                sequence.reused[plugin] = sequence.reused.get(plugin, 0) + slot.length - before
+            if _is_whole(answer):
                 break
-        if slot.length < before:
-            raise AssertionError("a hook removed cells")
+            if answer is not None:
+                log.warning("plugin %s: on_prefill answered %.80r, not a number of tokens", plugin, answer)
 
     def propose_draft(self, sequence: Sequence, limit: int) -> Draft | None:
         """The first usable draft of at most ``limit`` tokens."""
-        if not self._hooks.propose_draft or not self._can_draft or not sequence.request.speculate or limit < 1:
+        if not self._can_draft or not sequence.request.speculate or limit < 1:
             return None
         for plugin, call in self._hooks.propose_draft.calls:
             draft = call(sequence, limit)
-            if draft is not None and (usable := self._usable(draft, limit, plugin)) is not None:
+            if draft is None:
+                continue
+            try:
+                usable = self._usable(draft, limit)
+            except Exception as error:
+                log.warning(
+                    "plugin %s: propose_draft answered %.80r, no usable draft: %s", plugin, draft, error
+                )
+                continue
+            if usable.tokens:
                 return usable
         return None
 
-    def _usable(self, draft: Draft, limit: int, plugin: str) -> Draft | None:
-        try:
-            tokens = [int(token) for token in draft.tokens[:limit]]
-            in_vocabulary = all(0 <= token < self._backend.info.vocabulary_size for token in tokens)
-        except (AttributeError, TypeError, ValueError) as error:
-            log.warning("plugin %s: propose_draft answered %.80r, not a Draft: %s", plugin, draft, error)
-            return None
-        if not in_vocabulary:
-            log.warning("plugin %s: propose_draft answered tokens outside the vocabulary", plugin)
-            return None
-        if not tokens:
-            return None
+    def _usable(self, draft: Draft, limit: int) -> Draft:
+        """``draft`` cut to ``limit`` tokens. Raises whatever for what is no draft."""
+        size = self._backend.info.vocabulary_size
+        tokens = tuple(operator.index(token) for token in draft.tokens[:limit])
+        if not all(0 <= token < size for token in tokens):
+            raise ValueError("it holds tokens outside the vocabulary")
         rows = draft.distributions
-        if rows is not None and rows.shape != (len(draft.tokens), self._backend.info.vocabulary_size):
-            log.warning("plugin %s: propose_draft gave distributions of shape %s", plugin, rows.shape)
-            return None
-        return Draft(tokens, draft.probabilities, None if rows is None else rows[:limit], draft.confidence)
+        if rows is not None and tokens:
+            if rows.shape != (len(draft.tokens), size):
+                raise ValueError(f"its distributions have the shape {rows.shape}")
+            rows = rows[:limit]
+            drawn = rows[np.arange(len(tokens)), tokens]
+            if not (rows.min() >= 0 and drawn.min() > 0 and np.allclose(rows.sum(axis=1), 1, atol=1e-3)):
+                raise ValueError("it cannot have been drawn from its distributions")
+        return Draft(tokens, draft.probabilities, rows, draft.confidence)
 
     def verify(self, sequence: Sequence, draft: Draft, logits: NDArray[np.float32]) -> Verdict | None:
         """The verdict of the first plugin that gives one."""
-        answer = self._hooks.verify.first(sequence, draft, logits, sequence.sampler)
-        if answer is None:
-            return None
-        plugin, verdict = answer
-        sound = (
+        for plugin, call in self._hooks.verify.calls:
+            # A copy, so that a plugin that gives up half-way leaves no trace.
+            sampler = sequence.sampler.fork()
+            verdict = call(sequence, draft, logits, sampler)
+            if self._is_verdict(verdict, draft):
+                sequence.sampler = sampler
+                return Verdict(int(verdict.accepted), int(verdict.next_token))
+            if verdict is not None:
+                log.warning("plugin %s: verify answered %.80r, no verdict on this draft", plugin, verdict)
+        return None
+
+    def _is_verdict(self, verdict: object, draft: Draft) -> TypeGuard[Verdict]:
+        return (
             isinstance(verdict, Verdict)
+            and _is_whole(verdict.accepted)
+            and _is_whole(verdict.next_token)
             and 0 <= verdict.accepted <= len(draft.tokens)
             and 0 <= verdict.next_token < self._backend.info.vocabulary_size
         )
-        if not isinstance(verdict, Verdict) or not sound:
-            log.warning("plugin %s: verify answered %.80r, which is no verdict on this draft", plugin, verdict)
-            return None
-        return verdict
 
     def select_winner(self, group: RequestGroup) -> int | None:
         """The choice that wins, if a plugin is sure by now."""
-        answer = self._hooks.select_winner.first(group.candidates())
-        if answer is None:
-            return None
-        plugin, choice = answer
-        if not isinstance(choice, int) or not 0 <= choice < group.choices:
-            log.warning("plugin %s: select_winner answered %.80r, which is no choice", plugin, choice)
-            return None
-        return choice
+        state = group.candidates()
+        for plugin, call in self._hooks.select_winner.calls:
+            choice = call(state)
+            if _is_whole(choice) and 0 <= choice < group.choices and state.candidates[choice].state in _ENDED:
+                return int(choice)
+            if choice is not None:
+                log.warning("plugin %s: select_winner answered %.80r, no choice that has ended", plugin, choice)
+        return None
 
     def persist(self, sequence: Sequence, stage: Stage) -> None:
         """Offer what is in memory to the plugins."""
@@ -148,4 +164,5 @@ class PluginBridge:
             access.close()
 
 
-DraftSource = Callable[[Sequence, int], Draft | None]
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

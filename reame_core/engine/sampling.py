@@ -7,6 +7,7 @@ same number would have chosen it, and a seeded answer is the same with drafts an
 
 from __future__ import annotations
 
+import copy
 from collections import Counter, deque
 from collections.abc import Iterable
 
@@ -35,6 +36,14 @@ class Sampler:
         if params.repeat_penalty != 1 and params.repeat_window:
             self._recent = deque(prompt, maxlen=params.repeat_window)
         self._generated: Counter[int] = Counter()
+
+    def fork(self) -> Sampler:
+        """A sampler of its own in the same state."""
+        twin = copy.copy(self)
+        twin._random = copy.deepcopy(self._random)
+        twin._recent = copy.copy(self._recent)
+        twin._generated = self._generated.copy()
+        return twin
 
     def choose(self, logits: Logits) -> int:
         """The next token for one line of logits (vocabulary,)."""

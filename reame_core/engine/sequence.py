@@ -13,7 +13,7 @@ from reame_core.engine.sampling import Sampler
 
 if TYPE_CHECKING:
     from reame_core.engine.group import RequestGroup
-    from reame_core.engine.kv_memory import Slot
+    from reame_core.engine.slot import Slot
 
 
 class Sequence:

@@ -27,7 +27,7 @@ class LlamaOptions:
 
     kv_cells: int
     threads: int
-    max_sequences: int = 37
+    max_sequences: int = 38
     max_rows: int = 512
     max_outputs: int = 64
     kv_type: str = "f16"
@@ -37,7 +37,7 @@ class LlamaOptions:
 
 
 class LlamaBackend:
-    """See ``reame_core.engine.backend.Backend``. The last sequence number is scratch for export and import."""
+    """See ``reame_core.engine.backend.Backend``."""
 
     def __init__(self, path: Path, options: LlamaOptions, *, name: str = "") -> None:
         self.options = options
@@ -49,12 +49,13 @@ class LlamaBackend:
             self._model.close()
             raise
         self._memory = lib.llama_get_memory(self._context)
-        self._scratch = options.max_sequences - 1
         self._open_batch(options.max_rows)
         self._outputs = 0
         self._lines = np.empty((0, self._vocabulary.size), np.float32)
         self._lines_at = 0
         self._info = self._describe(name or path.stem, options)
+        self._scratch = self._info.scratch
+        self._retired = self._info.usable_sequences
 
     def _open_context(self, options: LlamaOptions) -> Any:
         params = lib.llama_context_default_params()
@@ -166,6 +167,13 @@ class LlamaBackend:
 
     def truncate(self, sequence: int, length: int) -> bool:
         return bool(lib.llama_memory_seq_rm(self._memory, sequence, length or -1, -1))
+
+    def retire(self, sequence: int, length: int) -> None:
+        lib.llama_memory_seq_cp(self._memory, sequence, self._retired, length, -1)
+        lib.llama_memory_seq_rm(self._memory, sequence, length or -1, -1)
+
+    def reclaim(self) -> None:
+        lib.llama_memory_seq_rm(self._memory, self._retired, -1, -1)
 
     def covers(self, sequence: int, length: int) -> bool:
         first = lib.llama_memory_seq_pos_min(self._memory, sequence)

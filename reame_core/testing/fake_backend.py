@@ -53,7 +53,8 @@ class FakeBackend:
 
     ``replies`` maps a text to what the model says after it (then it ends its turn); elsewhere the model
     babbles deterministically. ``window`` makes it a sliding-window model, ``recurrent`` one that cannot
-    drop part of a sequence. ``fail_on`` are the numbers of the ``decode`` calls (from 0) that fail.
+    drop part of a sequence. ``fail_on`` are the numbers of the ``decode`` calls (from 0) that fail. With
+    ``order_matters`` the cells attended to count in the order in which they lie, as in half precision.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class FakeBackend:
         fail_on: Iterable[int] = (),
         clock: FakeClock | None = None,
         end_bias: float = -2.0,
+        order_matters: bool = False,
     ) -> None:
         self._info = ModelInfo(
             name="fake",
@@ -97,6 +99,7 @@ class FakeBackend:
         ]
         self._fail_on = set(fail_on)
         self._clock = clock
+        self._order_matters = order_matters
         self._multipliers = np.array(
             [_hash(token + 1, 77) | 1 for token in range(vocabulary.SIZE)], dtype=np.uint64
         )
@@ -174,6 +177,8 @@ class FakeBackend:
         mixed = self._values[attended] * (
             self._positions[attended].astype(np.uint64) * np.uint64(2) + np.uint64(1)
         )
+        if self._order_matters:
+            mixed = mixed * (np.arange(len(mixed), dtype=np.uint64) * np.uint64(2) + np.uint64(1))
         context = int(np.bitwise_xor.reduce(mixed * _MIX)) if len(mixed) else 0
         return np.uint64(_hash(_hash(context, int(self._tokens[cell]) + 1), int(self._positions[cell]) + 1))
 
@@ -216,6 +221,15 @@ class FakeBackend:
             return False
         self._owners[self._positions >= length, sequence] = False
         return True
+
+    def retire(self, sequence: int, length: int) -> None:
+        kept = self._owners.copy()
+        self.truncate(sequence, length)
+        left = kept.any(axis=1) & ~self._owners.any(axis=1)
+        self._owners[left, self._info.usable_sequences] = True
+
+    def reclaim(self) -> None:
+        self._owners[:, self._info.usable_sequences] = False
 
     def covers(self, sequence: int, length: int) -> bool:
         held = np.sort(self._positions[self._owners[:, sequence]])[:length]
