@@ -4,9 +4,10 @@ A finished sequence stays resident until its cells or its number are needed, lea
 prompt shares the longest prefix that any sequence holds, whether that is running or resident.
 
 **The cells of a sequence lie in the order of its positions.** Attention adds cells up in the order in which
-they lie, and in half precision another order is another result, as different as that of other kernels. So a cell
-below a running sequence is not freed but *retired* (occupied by nobody in particular) until nothing runs or room
-is needed, and a remembered prefix that does not lie below the next free cell is copied to where it does.
+they lie, and in half precision another order is another result, as different as that of other kernels. So a
+cell below a running sequence is not freed but *retired* (occupied by nobody in particular) until nothing runs
+or room is needed, and a remembered prefix that does not lie below the next free cell is copied to where it
+does.
 """
 
 from __future__ import annotations
@@ -84,10 +85,10 @@ class KVMemory:
         slot = self._make_room(total - shared, donor, shared)
         if slot is None:
             return False
-        if donor is not None and slot is not donor and not self._share(donor, slot, shared, total):
-            if self._short_of(total):
-                self._free.append(slot)
-                return False
+        given = donor is None or slot is donor or self._share(donor, slot, shared, total)
+        if not given and self._short_of(total):
+            self._free.append(slot)
+            return False
         if slot not in self._held:
             self._held.append(slot)
         slot.start(sequence)

@@ -63,8 +63,8 @@ class LlamaModel:
             raise ModelError(f"{path}: llama.cpp cannot load this model{': ' if reason else ''}{reason}")
         if mlock and any("mlock" in c for c in complaints):
             log.warning(
-                "model.mlock: the weights are not locked in memory because the limit is too low, so they may be "
-                "swapped; raise it (ulimit -l unlimited) or set model.mlock = false"
+                "model.mlock: the weights are not locked in memory because the limit is too low, so they may "
+                "be swapped; raise it (ulimit -l unlimited) or set model.mlock = false"
             )
         self.path = path
         self.vocabulary: Any = lib.llama_model_get_vocab(self.handle)

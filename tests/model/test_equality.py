@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from reame_core.engine.engine import Engine, EngineOptions
-from reame_core.engine.exactness import find_exact_shapes
 from reame_core.engine.events import Event, Finished, TextDelta
+from reame_core.engine.exactness import find_exact_shapes
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
