@@ -3,13 +3,13 @@
 What has to fit is the KV memory and what llama.cpp needs while computing. Weights mapped from their file
 need not: the kernel drops and rereads their pages, and *available* counts them as free. But then each
 token rereads them from the disk, so cells beyond the least a plan needs are only given out where the
-weights fit beside them, and a plan without room for the weights carries a warning.
+weights fit beside them, and a plan without room for the weights is warned about.
 """
 
 from __future__ import annotations
 
+import logging
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reame_core.errors import NotEnoughMemory
@@ -18,21 +18,13 @@ from reame_core.host.cgroup import ROOT, memory_left, read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
+log = logging.getLogger("reame.host")
+
 COMPUTE_BYTES = 150_000_000
 """Buffers of llama.cpp and this process's own needs, as measured with models up to 2 B parameters."""
 
 _STEP = 256
 """llama.cpp rounds the number of cells up to a multiple of this."""
-
-
-@dataclass(frozen=True, slots=True)
-class KVPlan:
-    """How many cells to ask llama.cpp for."""
-
-    cells: int
-    kv_bytes: int
-    warning: str = ""
-    """A sentence for the log where the plan will run, but not well."""
 
 
 def available_memory(root: Path = ROOT) -> int:
@@ -50,42 +42,51 @@ def kv_plan(
     context_length: int,
     parallel: int,
     available: int,
+    wanted_cells: int | None = None,
     minimum_cells: int | None = None,
     weights_mapped: bool = True,
-) -> KVPlan:
-    """As many of ``context_length`` times ``parallel`` cells as memory has room for, at least
-    ``minimum_cells`` (by default one full context; users then wait for each other's cells).
+) -> int:
+    """The cells of KV memory to ask llama.cpp for: as many of ``context_length`` times ``parallel`` as
+    memory has room for, at least ``minimum_cells``, by default one full context (users then wait for each
+    other's cells). ``wanted_cells`` are taken as they are, or refused.
 
     ``weights_mapped`` False is for weights that are copied or locked: they have to fit in any case.
-    ``bytes_per_token`` None (unknown) plans all cells. Raises NotEnoughMemory, which says what would fit."""
-    wanted = context_length * parallel
+    ``bytes_per_token`` None (unknown) plans all cells. Logs a warning where the plan runs, but not well.
+    Raises NotEnoughMemory, which says what would fit."""
+    wanted = wanted_cells or context_length * parallel
     if not bytes_per_token:
-        return KVPlan(wanted, 0)
-    minimum = context_length if minimum_cells is None else minimum_cells
-    room = max(available - COMPUTE_BYTES - (0 if weights_mapped else model_bytes), 0)
+        return wanted
+    minimum = wanted_cells or minimum_cells or context_length
+    weights = 0 if weights_mapped else model_bytes
+    room = max(available - COMPUTE_BYTES - weights, 0)
     if minimum * bytes_per_token > room:
-        raise NotEnoughMemory(
-            _refusal(
-                context_length, minimum, bytes_per_token, room, available, 0 if weights_mapped else model_bytes
-            )
-        )
-    beside_weights = available - COMPUTE_BYTES - model_bytes
+        needs = _needs(minimum * bytes_per_token, room, available, weights)
+        fitting = room // bytes_per_token
+        if wanted_cells:
+            raise NotEnoughMemory(f"kv_cells {wanted_cells} {needs}: {_advice('kv_cells', fitting)}")
+        users = max(minimum // context_length, 1)
+        asked = f"context_length {context_length}" + (f" × parallel {users}" if users > 1 else "")
+        raise NotEnoughMemory(f"{asked} {needs}: {_advice('--context-length', fitting // users)}")
+
+    beside_weights = max(available - COMPUTE_BYTES - model_bytes, 0)
     cells = wanted
     if wanted * bytes_per_token > beside_weights:
-        fitting = max(beside_weights, 0) // bytes_per_token
-        cells = min(max(fitting // _STEP * _STEP, minimum), wanted)
-    warning = ""
+        cells = min(max(beside_weights // bytes_per_token // _STEP * _STEP, minimum), wanted)
     if cells * bytes_per_token > beside_weights:
-        warning = (
-            f"the weights ({byte_count(model_bytes)}) do not fit in memory beside the KV memory: "
-            f"{byte_count(available)} is available, so they will be reread from the disk"
+        log.warning(
+            "the weights (%s) do not fit in memory beside the KV memory: %s is available, "
+            "so they will be reread from the disk",
+            byte_count(model_bytes),
+            byte_count(available),
         )
     elif cells < wanted:
-        warning = (
-            f"memory has room for {cells} of {wanted} cells of KV memory: "
-            "long conversations of several users will wait for each other"
+        log.warning(
+            "memory has room for %d of %d cells of KV memory: long conversations of several users will "
+            "wait for each other",
+            cells,
+            wanted,
         )
-    return KVPlan(cells, cells * bytes_per_token, warning)
+    return cells
 
 
 def mlock_problem(model_bytes: int, limit: int | None = None) -> str | None:
@@ -110,20 +111,19 @@ def byte_count(count: int) -> str:
     return f"{count} bytes"
 
 
-def _refusal(
-    context_length: int, minimum: int, bytes_per_token: int, room: int, available: int, weights: int
-) -> str:
-    users = max(minimum // context_length, 1)
-    asked = f"context_length {context_length}" + (f" × parallel {users}" if users > 1 else "")
+def _needs(needed: int, room: int, available: int, weights: int) -> str:
     beside = f"{byte_count(weights)} of weights and " if weights else ""
-    needs = (
-        f"{asked} needs {byte_count(minimum * bytes_per_token)} of KV memory, {byte_count(room)} is available "
+    return (
+        f"needs {byte_count(needed)} of KV memory, {byte_count(room)} is available "
         f"({byte_count(available)} less {beside}{byte_count(COMPUTE_BYTES)} for computing)"
     )
-    fitting = room // bytes_per_token // users // _STEP * _STEP
+
+
+def _advice(setting: str, cells: int) -> str:
+    fitting = cells // _STEP * _STEP
     if fitting == 0:
-        return f"{needs}: not even {_STEP} tokens would fit, free memory or choose a smaller model"
-    return f"{needs}: --context-length {fitting} would fit"
+        return f"not even {_STEP} tokens would fit, free memory or choose a smaller model"
+    return f"{setting} {fitting} would fit"
 
 
 def _system_available(root: Path) -> int:

@@ -1,8 +1,8 @@
 """From what a user calls a model to its file: a path, or a name of the catalogue.
 
-The catalogue has the models Reame knows by itself and every ``*.gguf`` in the models folder
-(``$REAME_HOME/models``, else ``~/.reame/models``), called by its file name without the ending. A file of
-the models folder takes precedence over a built-in model of the same name.
+The catalogue has the models Reame knows by itself and every ``*.gguf`` in the models folder, called by its
+file name without the ending. A file of the models folder takes precedence over a built-in model of the
+same name.
 """
 
 from __future__ import annotations
@@ -107,12 +107,10 @@ def catalogue(environ: Mapping[str, str] | None = None) -> dict[str, Entry]:
 
 def models_folder(environ: Mapping[str, str] | None = None) -> Path | None:
     """Where models are looked for by name; None where this user has no home. It need not exist."""
-    environ = os.environ if environ is None else environ
-    home = environ.get("REAME_HOME")
-    if home:
-        return expanded(home) / "models"
+    from reame_core.config.directories import directories
+
     try:
-        return Path.home() / ".reame" / "models"
+        return directories(environ).models
     except RuntimeError:
         return None
 

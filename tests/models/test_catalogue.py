@@ -106,11 +106,11 @@ def test_a_package_that_is_not_installed(home: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_without_a_home_only_the_folder_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def homeless() -> Path:
-        raise RuntimeError("Could not determine home directory.")
+    def homeless(name: str, appauthor: bool) -> None:
+        raise RuntimeError("could not determine the home directory")
 
     monkeypatch.delenv("REAME_HOME", raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr("platformdirs.PlatformDirs", homeless)
     assert models_folder() is None
     assert set(catalogue()) == {"smollm2-135m"}
 
