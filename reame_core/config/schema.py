@@ -13,6 +13,9 @@ from msgspec.structs import force_setattr
 MAX_CONTEXT = 16_777_216
 
 
+Names = tuple[Annotated[str, Meta(min_length=1)], ...]
+
+
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Base of all sections."""
 
@@ -131,7 +134,79 @@ class SamplingSettings(Section, frozen=True):
     ] = None
 
 
-Names = tuple[Annotated[str, Meta(min_length=1)], ...]
+class ServerSettings(Section, frozen=True):
+    host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        Annotated[int, Meta(ge=0, le=65_535)],
+        Meta(description="Port to listen on; 0 takes any free one."),
+    ] = 8080
+    api_key: Annotated[
+        Names,
+        Meta(description="Keys that clients must send, each `KEY` or `NAME:KEY`; empty asks for none."),
+    ] = ()
+    keys_file: Annotated[
+        str | None,
+        Meta(description="File with further keys, one a line, `KEY` or `NAME:KEY`.", extra={"path": True}),
+    ] = None
+    allow_public: Annotated[
+        bool, Meta(description="Listen on an address that other machines reach although no key is set.")
+    ] = False
+    isolate_keys: Annotated[
+        bool,
+        Meta(
+            description="What was computed for one key is never reused for another, so that nobody can find "
+            "out by timing or `cached_tokens` what others have sent."
+        ),
+    ] = False
+    aliases: Annotated[
+        Names, Meta(description="Names that requests may use for the model besides its own.")
+    ] = ()
+    any_model: Annotated[
+        bool, Meta(description="Answer requests for any model name with the one model there is.")
+    ] = False
+    cors_origins: Annotated[
+        Names,
+        Meta(
+            description="Origins whose web pages may use the server, such as `https://chat.example.org`; `*` "
+            "for all."
+        ),
+    ] = ()
+    max_body_mb: Annotated[
+        Annotated[float, Meta(ge=0.001, le=4096)],
+        Meta(description="Largest request body in megabytes."),
+    ] = 32.0
+    keep_alive_s: Annotated[
+        Annotated[float, Meta(ge=0.01, le=3600)],
+        Meta(description="Seconds of silence in a stream after which a comment line keeps it alive."),
+    ] = 10.0
+    reader_timeout_s: Annotated[
+        Annotated[float, Meta(ge=0.01, le=86_400)],
+        Meta(description="Seconds that a client may leave its stream unread before it is cut off."),
+    ] = 120.0
+    request_timeout_s: Annotated[
+        Annotated[float, Meta(ge=0.01, le=604_800)] | None,
+        Meta(
+            description="Seconds that a request may take in all, waiting included.",
+            extra={"none": "unlimited"},
+        ),
+    ] = None
+    grace_s: Annotated[
+        Annotated[float, Meta(ge=0, le=86_400)],
+        Meta(description="Seconds that running requests have to finish after SIGTERM."),
+    ] = 30.0
+    metrics: Annotated[
+        Literal["on", "open", "off"],
+        Meta(description="`/metrics` for Prometheus: `on` asks for a key where there are any, `open` never."),
+    ] = "on"
+    log_format: Annotated[
+        Literal["console", "json"], Meta(description="How the log on standard error is written.")
+    ] = "console"
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="The least important lines to log.")
+    ] = "info"
+    log_prompts: Annotated[
+        bool, Meta(description="Log the texts of prompts and answers, which are otherwise never logged.")
+    ] = False
 
 
 class PluginSettings(Section, frozen=True):
@@ -163,4 +238,5 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model: ModelSettings = ModelSettings()
     engine: EngineSettings = EngineSettings()
     sampling: SamplingSettings = SamplingSettings()
+    server: ServerSettings = ServerSettings()
     plugins: PluginSettings = PluginSettings()
