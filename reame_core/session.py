@@ -8,7 +8,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from reame_core.config import Settings
-from reame_core.config.directories import directories
 from reame_core.engine.backend import ModelInfo
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event
@@ -16,16 +15,18 @@ from reame_core.engine.exactness import ExactShapes, find_exact_shapes
 from reame_core.engine.request import Request
 from reame_core.engine.verification import CoreVerifier
 from reame_core.engine.worker import EngineWorker
+from reame_core.errors import ConfigError
 from reame_core.host.cpu import ThreadChoice, clamp_threads, cpu_name
-from reame_core.host.memory import available_memory, kv_plan
-from reame_core.host.state import StateStore
+from reame_core.host.memory import KVPlan, available_memory, kv_plan
+from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.bindings import build_version
 from reame_core.llama.model import WeightBuffers
 from reame_core.llama.tuning import Tensor, fastest
 from reame_core.models.catalogue import ResolvedModel, resolve
-from reame_core.models.chat_template import ChatTemplate, chat_tokens, raw_tokens
+from reame_core.models.chat_template import ChatTemplate
 from reame_core.models.gguf import GgufHeader, fingerprint, kv_bytes_per_token, number, read_header
+from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.plugins.api import PluginContext
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import EVERYTHING, PluginSelection
@@ -33,7 +34,7 @@ from reame_core.plugins.selection import EVERYTHING, PluginSelection
 log = logging.getLogger("reame.session")
 
 DEFAULT_CONTEXT = 4096
-_PADDING_CELLS = 64
+_PADDING_CELLS = 8
 """Beside the promised cells: room for the padding rows of exact batches."""
 _SAMPLE = "The quick brown fox jumps over the lazy dog. In 1984, seven men paid £12.50 for a boat; none sailed."
 
@@ -107,7 +108,7 @@ def open_session(
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
         cleanup.callback(worker.close)
         info = backend.info
-        template = ChatTemplate.of_model(info)
+        template = ChatTemplate.for_model(info)
         description = {
             "model": info.description,
             "threads": f"{plan.threads.threads} ({plan.threads.why})",
@@ -129,7 +130,7 @@ class _Plan:
     header: GgufHeader
     context: int
     parallel: int
-    cells: int
+    memory: KVPlan
     threads: ThreadChoice
 
     @property
@@ -143,7 +144,7 @@ class _Plan:
         # A recurrent sequence costs its whole state, used or not.
         residents = values.engine.resident if self.keeps_positions else self.parallel
         return LlamaOptions(
-            kv_cells=self.cells + _PADDING_CELLS,
+            kv_cells=self.memory.cells + (_PADDING_CELLS if values.engine.exact else 0),
             threads=self.threads.threads,
             max_sequences=min(self.parallel + residents + 2, 256),
             max_rows=values.engine.max_rows,
@@ -175,15 +176,23 @@ def _plan(settings: Settings, model: str, parallel: int | None) -> _Plan:
     if context > trained:
         log.warning("context_length %d is more than the %d the model was trained for", context, trained)
     at_once = parallel or values.engine.parallel
-    cells = kv_plan(
+    if values.engine.kv_cells is not None and values.engine.kv_cells < context:
+        raise ConfigError(
+            f"engine.kv_cells is {values.engine.kv_cells}, less than the {context} of one context: raise it or "
+            "lower model.context_length"
+        )
+    memory = kv_plan(
         bytes_per_token=kv_bytes_per_token(header, values.model.kv_cache_type),
         model_bytes=header.file_size,
         context_length=context,
         parallel=at_once,
         wanted_cells=values.engine.kv_cells,
         available=available_memory(),
+        weights_mapped=values.model.mmap and not values.model.mlock,
     )
-    return _Plan(resolved, header, context, at_once, cells, clamp_threads(values.model.threads))
+    if memory.warning:
+        log.warning("%s", memory.warning)
+    return _Plan(resolved, header, context, at_once, memory, clamp_threads(values.model.threads))
 
 
 class _Host:
@@ -193,7 +202,7 @@ class _Host:
         self._settings = settings
         self._plan = plan
         self._progress = progress
-        self._store = StateStore(directories().state)
+        self._store = HostState.of_this_user()
         self._fingerprint = fingerprint(plan.model.path)
         self._key = f"{cpu_name()} | {build_version()} | {self._fingerprint} | {plan.threads.threads} threads"
 
@@ -202,24 +211,24 @@ class _Host:
         wish = self._settings.values.engine.extra_buffers
         if wish != "auto":
             return WeightBuffers(extra=wish == "on")
-        remembered = self._store.get("weight_buffers", self._key)
+        remembered = self._store.get(f"weight_buffers | {self._key}")
         if isinstance(remembered, dict):
             return WeightBuffers(bool(remembered.get("extra")), tuple(remembered.get("repacked", ())))
         tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._plan.header.tensors]
         path, threads = self._plan.model.path, self._plan.threads.threads
         best = fastest(path, tensors, threads, progress=self._progress)
-        self._store.put("weight_buffers", self._key, {"extra": best.extra, "repacked": list(best.repacked)})
+        self._store.put(f"weight_buffers | {self._key}", {"extra": best.extra, "repacked": list(best.repacked)})
         return best
 
     def exact_shapes(self, backend: LlamaBackend, buffers: WeightBuffers) -> ExactShapes:
         """Measured the first time."""
-        key = f"{self._key} | {buffers.label} | {self._settings.values.model.kv_cache_type}"
-        remembered = self._store.get("exact_shapes", key)
+        key = f"exact_shapes | {self._key} | {buffers.label} | {self._settings.values.model.kv_cache_type}"
+        remembered = self._store.get(key)
         if isinstance(remembered, list) and len(remembered) == 2:
             return ExactShapes(*remembered)
         self._progress("finding the batch shapes that compute bit-identical rows, once")
         shapes = find_exact_shapes(backend, backend.tokenize(_SAMPLE))
-        self._store.put("exact_shapes", key, [shapes.least, shapes.most])
+        self._store.put(key, [shapes.least, shapes.most])
         return shapes
 
     def namespace(self, buffers: WeightBuffers) -> Mapping[str, str]:

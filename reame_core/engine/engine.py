@@ -54,7 +54,8 @@ class Engine:
         self.options = options
         self.backend = backend
         self.cost = BatchCost()
-        self.memory = KVMemory(backend, options.residents, strict=options.exact is not None)
+        spare = options.exact.least if options.exact else 0
+        self.memory = KVMemory(backend, options.residents, strict=options.exact is not None, spare=spare)
         if options.context_length > self.memory.ledger.capacity:
             raise ConfigError(
                 f"a context of {options.context_length} tokens needs as many cells of KV memory, "

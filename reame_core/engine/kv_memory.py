@@ -25,16 +25,17 @@ class KVMemory:
     """Room and prefixes. At most ``residents`` finished sequences are kept.
 
     ``strict`` never gives the order of cells up for room: who would need that waits until nothing runs.
+    ``spare`` cells are left for the padding of batches.
     """
 
-    def __init__(self, backend: Backend, residents: int, *, strict: bool = False) -> None:
+    def __init__(self, backend: Backend, residents: int, *, strict: bool = False, spare: int = 0) -> None:
         info = backend.info
         self._backend = backend
         self._partial = info.partial_removal
         self._windowed = info.window > 0
         self._strict = strict
         self._residents = residents
-        self.ledger = CellLedger(info.kv_cells)
+        self.ledger = CellLedger(info.kv_cells - spare)
         self._free = [Slot(index) for index in range(info.usable_sequences - 1, -1, -1)]
         self._held: list[Slot] = []
         self._retired: list[Cells] = []
