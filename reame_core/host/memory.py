@@ -3,13 +3,13 @@
 What has to fit is the KV memory and what llama.cpp needs while computing. Weights mapped from their file
 need not: the kernel drops and rereads their pages, and *available* counts them as free. But then each
 token rereads them from the disk, so cells beyond the least a plan needs are only given out where the
-weights fit beside them, and a plan without room for the weights is warned about.
+weights fit beside them, and a plan without room for the weights carries a warning.
 """
 
 from __future__ import annotations
 
-import logging
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reame_core.errors import NotEnoughMemory
@@ -18,13 +18,22 @@ from reame_core.host.cgroup import ROOT, memory_left, read_text
 if TYPE_CHECKING:
     from pathlib import Path
 
-log = logging.getLogger("reame.host")
-
 COMPUTE_BYTES = 150_000_000
 """Buffers of llama.cpp and this process's own needs, as measured with models up to 2 B parameters."""
 
 _STEP = 256
 """llama.cpp rounds the number of cells up to a multiple of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class KVPlan:
+    """How many cells to ask llama.cpp for."""
+
+    cells: int
+    kv_bytes: int
+    """What they take; 0 where that is not known."""
+    warning: str = ""
+    """A sentence for the log where the plan will run, but not well."""
 
 
 def available_memory(root: Path = ROOT) -> int:
@@ -45,17 +54,16 @@ def kv_plan(
     wanted_cells: int | None = None,
     minimum_cells: int | None = None,
     weights_mapped: bool = True,
-) -> int:
+) -> KVPlan:
     """The cells of KV memory to ask llama.cpp for: as many of ``context_length`` times ``parallel`` as
     memory has room for, at least ``minimum_cells``, by default one full context (users then wait for each
     other's cells). ``wanted_cells`` are taken as they are, or refused.
 
     ``weights_mapped`` False is for weights that are copied or locked: they have to fit in any case.
-    ``bytes_per_token`` None (unknown) plans all cells. Logs a warning where the plan runs, but not well.
-    Raises NotEnoughMemory, which says what would fit."""
+    ``bytes_per_token`` None (unknown) plans all cells. Raises NotEnoughMemory, which says what would fit."""
     wanted = wanted_cells or context_length * parallel
     if not bytes_per_token:
-        return wanted
+        return KVPlan(wanted, 0)
     minimum = wanted_cells or minimum_cells or context_length
     weights = 0 if weights_mapped else model_bytes
     room = max(available - COMPUTE_BYTES - weights, 0)
@@ -72,21 +80,18 @@ def kv_plan(
     cells = wanted
     if wanted * bytes_per_token > beside_weights:
         cells = min(max(beside_weights // bytes_per_token // _STEP * _STEP, minimum), wanted)
+    warning = ""
     if cells * bytes_per_token > beside_weights:
-        log.warning(
-            "the weights (%s) do not fit in memory beside the KV memory: %s is available, "
-            "so they will be reread from the disk",
-            byte_count(model_bytes),
-            byte_count(available),
+        warning = (
+            f"the weights ({byte_count(model_bytes)}) do not fit in memory beside the KV memory: "
+            f"{byte_count(available)} is available, so they will be reread from the disk"
         )
     elif cells < wanted:
-        log.warning(
-            "memory has room for %d of %d cells of KV memory: long conversations of several users will "
-            "wait for each other",
-            cells,
-            wanted,
+        warning = (
+            f"memory has room for {cells} of {wanted} cells of KV memory: "
+            "long conversations of several users will wait for each other"
         )
-    return cells
+    return KVPlan(cells, cells * bytes_per_token, warning)
 
 
 def mlock_problem(model_bytes: int, limit: int | None = None) -> str | None:

@@ -1,5 +1,4 @@
-"""Remembers between runs what has been measured on this host: a small JSON file of sections with keys
-and values.
+"""Remembers between runs what has been measured on this host: a small JSON file of keys and values.
 
 Losing it costs a measurement, nothing else. So a file that is missing, damaged, foreign or not writable is
 no error: it counts as empty, with one warning in the log.
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 log = logging.getLogger("reame.host")
 
@@ -27,41 +26,44 @@ _PATIENCE = 1.0
 """Seconds to wait for another process's lock; it is held for the moment of a write."""
 
 
-class StateStore:
+class HostState:
     """The store in ``folder``; without a folder it lasts as long as this object.
 
     Values are whatever JSON can hold. Any thread and any number of processes may use it: each ``put`` adds
-    its value to what the file has by then, under a lock where the system has locks, and replaces the file in
+    its key to what the file has by then, under a lock where the system has locks, and replaces the file in
     one step. File and folder are made for their owner alone."""
 
     def __init__(self, folder: Path | None) -> None:
         self._path = folder / _FILE if folder else None
-        self._unsaved: dict[tuple[str, str], object] = {}
+        self._unsaved: dict[str, object] = {}
         self._warned = False
 
-    def get(self, section: str, key: str) -> object | None:
-        """What was put there last, by whichever process; None if nothing was."""
-        if (section, key) in self._unsaved:
-            return self._unsaved[section, key]
-        return self._read().get(section, {}).get(key)
+    @classmethod
+    def of_this_user(cls, environ: Mapping[str, str] | None = None) -> HostState:
+        """The store in the state directory of the configuration."""
+        return cls(state_folder(environ))
 
-    def put(self, section: str, key: str, value: object) -> None:
+    def get(self, key: str) -> object | None:
+        """What was put under ``key`` last, by whichever process; None if nothing was."""
+        if key in self._unsaved:
+            return self._unsaved[key]
+        return self._read().get(key)
+
+    def put(self, key: str, value: object) -> None:
         """Remember ``value`` here and for later processes."""
-        self._unsaved[section, key] = value
+        self._unsaved[key] = value
         if self._path is None:
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _locked(self._path.with_suffix(".lock")):
-                sections = self._read()
-                sections[section] = sections.get(section, {}) | {key: value}
-                _replace(self._path, json.dumps(sections, indent=1))
+                _replace(self._path, json.dumps(self._read() | {key: value}, indent=1))
         except OSError as error:
             self._warn(f"cannot be written ({error.strerror}), so what is measured is forgotten at exit")
         else:
-            self._unsaved.pop((section, key), None)
+            self._unsaved.pop(key, None)
 
-    def _read(self) -> dict[str, dict[str, object]]:
+    def _read(self) -> dict[str, object]:
         if self._path is None:
             return {}
         try:
@@ -75,7 +77,7 @@ class StateStore:
             return {}
         except (ValueError, RecursionError):
             values = None
-        if not isinstance(values, dict) or not all(isinstance(value, dict) for value in values.values()):
+        if not isinstance(values, dict):
             self._warn("is damaged and counts as empty, so everything is measured anew")
             return {}
         return values
@@ -84,6 +86,17 @@ class StateStore:
         if not self._warned:
             self._warned = True
             log.warning("%s %s", self._path, what)
+
+
+def state_folder(environ: Mapping[str, str] | None = None) -> Path | None:
+    """Where this user's state belongs; None for a user without a home. It need not exist."""
+    from reame_core.config.directories import directories
+
+    try:
+        folder = directories(environ).state
+    except RuntimeError:
+        return None
+    return folder if folder.is_absolute() else None
 
 
 def _replace(path: Path, text: str) -> None:

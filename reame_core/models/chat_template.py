@@ -27,15 +27,12 @@ from reame_core.models.messages import (
     with_parts,
     with_system_in_user_turns,
 )
-from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.models.wording import printable
 
 if TYPE_CHECKING:
     import jinja2
 
     from reame_core.engine.backend import ModelInfo
-
-__all__ = ["ChatTemplate", "chat_tokens", "raw_tokens"]
 
 _OURS = ("messages", "tools", "add_generation_prompt", "bos_token", "eos_token")
 _PROBE_SYSTEM, _PROBE_USER = "qpwoeirutysystem", "qpwoeirutyuser"
@@ -65,7 +62,7 @@ class ChatTemplate:
         self._template = _compiled(source)
 
     @classmethod
-    def of_model(cls, info: ModelInfo) -> ChatTemplate:
+    def for_model(cls, info: ModelInfo) -> ChatTemplate:
         """The model's own template, or the fallback that fits its vocabulary."""
         reason = "the model has no chat template"
         if info.chat_template and info.chat_template.strip():

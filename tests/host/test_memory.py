@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from reame_core.errors import NotEnoughMemory
-from reame_core.host.memory import COMPUTE_BYTES, available_memory, byte_count, kv_plan, mlock_problem
+from reame_core.host.memory import COMPUTE_BYTES, KVPlan, available_memory, byte_count, kv_plan, mlock_problem
 
 GB, MB = 1_000_000_000, 1_000_000
 SYSTEM = 8_000_000 * 1024
@@ -67,27 +67,28 @@ class TestAvailable:
         assert available_memory(tmp_path) > 0
 
 
-def plan(available: int, *, context_length: int = 4096, parallel: int = 4, **more: object) -> int:
+def plan(available: int, *, context_length: int = 4096, parallel: int = 4, **more: object) -> KVPlan:
     arguments = {"bytes_per_token": 28_000, "model_bytes": GB} | more
     return kv_plan(context_length=context_length, parallel=parallel, available=available, **arguments)
 
 
 class TestPlan:
-    def test_everything_fits(self, caplog) -> None:
-        assert plan(2 * GB) == 16_384
-        assert not caplog.records
+    def test_everything_fits(self) -> None:
+        assert plan(2 * GB) == KVPlan(16_384, 16_384 * 28_000)
 
-    def test_as_much_as_fits_beside_the_weights(self, caplog) -> None:
-        assert plan(GB + COMPUTE_BYTES + 200 * MB) == 200 * MB // 28_000 // 256 * 256 == 6912
-        assert "memory has room for 6912 of 16384 cells" in caplog.text
+    def test_as_much_as_fits_beside_the_weights(self) -> None:
+        got = plan(GB + COMPUTE_BYTES + 200 * MB)
+        assert got.cells == 200 * MB // 28_000 // 256 * 256 == 6912
+        assert got.warning.startswith("memory has room for 6912 of 16384 cells")
 
-    def test_one_context_is_given_even_if_the_weights_then_do_not_fit(self, caplog) -> None:
-        assert plan(GB) == 4096
-        assert "the weights (1.0 GB) do not fit in memory" in caplog.text
+    def test_one_context_is_given_even_if_the_weights_then_do_not_fit(self) -> None:
+        got = plan(GB)
+        assert got.cells == 4096
+        assert "the weights (1.0 GB) do not fit in memory" in got.warning
 
     def test_a_given_number_is_taken_or_refused(self) -> None:
-        assert plan(2 * GB, wanted_cells=5000) == 5000
-        assert plan(GB, wanted_cells=5000) == 5000
+        assert plan(2 * GB, wanted_cells=5000).cells == 5000
+        assert plan(GB, wanted_cells=5000).cells == 5000
         with pytest.raises(NotEnoughMemory, match=r"^kv_cells 5000 needs 140 MB .*: kv_cells 1536 would fit$"):
             plan(200 * MB, wanted_cells=5000)
 
@@ -127,7 +128,7 @@ class TestPlan:
 
     @pytest.mark.parametrize("per_token", [None, 0])
     def test_unknown_or_constant_memory(self, per_token: int | None) -> None:
-        assert plan(0, bytes_per_token=per_token) == 16_384
+        assert plan(0, bytes_per_token=per_token) == KVPlan(16_384, 0)
 
 
 def test_locking() -> None:

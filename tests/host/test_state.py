@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reame_core.host.state import StateStore
+from reame_core.host.state import HostState, state_folder
 
 
 @pytest.fixture
@@ -19,54 +19,45 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_was_put_is_there_for_the_next_process(folder: Path) -> None:
-    StateStore(folder).put("s", "batch cost", {"1": 20.5, "64": 340})
-    assert StateStore(folder).get("s", "batch cost") == {"1": 20.5, "64": 340}
-    assert StateStore(folder).get("s", "other") is None
+    HostState(folder).put("batch cost", {"1": 20.5, "64": 340})
+    assert HostState(folder).get("batch cost") == {"1": 20.5, "64": 340}
+    assert HostState(folder).get("other") is None
 
 
 def test_is_the_owners_alone(folder: Path) -> None:
-    StateStore(folder).put("s", "a", 1)
+    HostState(folder).put("a", 1)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     for file in folder.iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600, file
 
 
-def test_sections_are_apart(folder: Path) -> None:
-    store = StateStore(folder)
-    store.put("buffers", "a", 1)
-    store.put("shapes", "a", 2)
-    assert (store.get("buffers", "a"), store.get("shapes", "a")) == (1, 2)
-
-
 def test_two_stores_add_to_each_other_and_the_last_wins(folder: Path) -> None:
-    one, two = StateStore(folder), StateStore(folder)
-    one.put("s", "a", 1)
-    two.put("s", "b", 2)
-    two.put("s", "a", 3)
-    assert (one.get("s", "a"), one.get("s", "b")) == (3, 2)
+    one, two = HostState(folder), HostState(folder)
+    one.put("a", 1)
+    two.put("b", 2)
+    two.put("a", 3)
+    assert (one.get("a"), one.get("b")) == (3, 2)
 
 
 def test_without_a_folder_it_lasts_as_long_as_the_object() -> None:
-    state = StateStore(None)
-    state.put("s", "a", 1)
-    assert state.get("s", "a") == 1
-    assert StateStore(None).get("s", "a") is None
+    state = HostState(None)
+    state.put("a", 1)
+    assert state.get("a") == 1
+    assert HostState(None).get("a") is None
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{", b"[1]", b'{"s": 1}', b"\xff\xfe", b"[" * 100_000, b"{}" + b" " * (5 << 20)]
-)
+@pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, b"{}" + b" " * (5 << 20)])
 def test_a_damaged_file_is_empty_with_one_warning(folder: Path, content: bytes, caplog) -> None:
     folder.mkdir(parents=True)
     (folder / "host.json").write_bytes(content)
-    state = StateStore(folder)
+    state = HostState(folder)
     with caplog.at_level(logging.WARNING):
-        assert state.get("s", "a") is None
-        assert state.get("s", "b") is None
-        state.put("s", "a", 1)
+        assert state.get("a") is None
+        assert state.get("b") is None
+        state.put("a", 1)
     assert len(caplog.records) == 1
     assert "damaged" in caplog.text
-    assert StateStore(folder).get("s", "a") == 1
+    assert HostState(folder).get("a") == 1
 
 
 @pytest.mark.parametrize("obstacle", ["file in the way", "folder in the file's place", "no such device"])
@@ -77,48 +68,48 @@ def test_a_place_that_cannot_be_written_still_works(folder: Path, obstacle: str,
         (folder / "host.json").mkdir(parents=True)
     else:
         folder = Path("/proc/none/state")
-    state = StateStore(folder)
+    state = HostState(folder)
     with caplog.at_level(logging.WARNING):
-        state.put("s", "a", 1)
-        state.put("s", "b", 2)
-    assert (state.get("s", "a"), state.get("s", "b")) == (1, 2)
+        state.put("a", 1)
+        state.put("b", 2)
+    assert (state.get("a"), state.get("b")) == (1, 2)
     assert len(caplog.records) == 1
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    StateStore(folder).put("s", "a", 1)
+    HostState(folder).put("a", 1)
 
     def full(self: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    StateStore(folder).put("s", "a", 2)
-    assert json.loads((folder / "host.json").read_text()) == {"s": {"a": 1}}
+    HostState(folder).put("a", 2)
+    assert json.loads((folder / "host.json").read_text()) == {"a": 1}
     assert sorted(path.name for path in folder.iterdir()) == ["host.json", "host.lock"]
 
 
 def test_values_that_are_no_json_change_nothing(folder: Path) -> None:
-    state = StateStore(folder)
-    state.put("s", "a", 1)
+    state = HostState(folder)
+    state.put("a", 1)
     with pytest.raises(TypeError):
-        state.put("s", "a", object())
-    assert StateStore(folder).get("s", "a") == 1
+        state.put("a", object())
+    assert HostState(folder).get("a") == 1
 
 
 PUT_MANY = """
 import sys
 from pathlib import Path
-from reame_core.host.state import StateStore
+from reame_core.host.state import HostState
 for i in range(20):
-    StateStore(Path(sys.argv[1])).put("s", f"{sys.argv[2]}{i}", i)
+    HostState(Path(sys.argv[1])).put(f"{sys.argv[2]}{i}", i)
 """
 
 
 def put_many(folder: Path, name: str) -> None:
     for i in range(20):
-        StateStore(folder).put("s", f"{name}{i}", i)
+        HostState(folder).put(f"{name}{i}", i)
 
 
 def test_threads_and_processes_lose_nothing(folder: Path) -> None:
@@ -129,4 +120,23 @@ def test_threads_and_processes_lose_nothing(folder: Path) -> None:
     for thread in threads:
         thread.join()
     assert [process.wait() for process in processes] == [0, 0]
-    assert len(json.loads((folder / "host.json").read_text())["s"]) == 80
+    assert len(json.loads((folder / "host.json").read_text())) == 80
+
+
+class TestFolder:
+    def test_below_the_home_of_reame(self) -> None:
+        assert state_folder({"REAME_HOME": "/tmp/ü dir/with space"}) == Path("/tmp/ü dir/with space/state")
+
+    def test_where_the_system_keeps_state(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_STATE_HOME", "/somewhere/state")
+        assert state_folder({}) == Path("/somewhere/state/reame")
+
+    def test_a_user_without_a_home_has_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def homeless(name: str, appauthor: bool) -> None:
+            raise RuntimeError("could not determine the home directory")
+
+        monkeypatch.setattr("platformdirs.PlatformDirs", homeless)
+        assert state_folder({}) is None
+        state = HostState.of_this_user({})
+        state.put("a", 1)
+        assert state.get("a") == 1

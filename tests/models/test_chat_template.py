@@ -186,18 +186,18 @@ class TestToolCalls:
 
 class TestFallbacks:
     def test_the_models_own_template_comes_first(self) -> None:
-        template = ChatTemplate.of_model(replace(INFO, chat_template="{{ bos_token }}own"))
+        template = ChatTemplate.for_model(replace(INFO, chat_template="{{ bos_token }}own"))
         assert (template.render([HI]), template.note, template.stops) == ("<s>own", "", ())
 
     @pytest.mark.parametrize("source", [None, "", "  \n"])
     def test_chatml_where_the_vocabulary_has_it(self, source: str | None) -> None:
         info = replace(INFO, chat_template=source, special_tokens={"<|im_start|>": 5})
-        template = ChatTemplate.of_model(info)
+        template = ChatTemplate.for_model(info)
         assert template.render([HI]) == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
         assert template.note == "the model has no chat template; the ChatML form is used instead"
 
     def test_else_the_plain_form(self) -> None:
-        template = ChatTemplate.of_model(INFO)
+        template = ChatTemplate.for_model(INFO)
         assert template.render([SYSTEM, HI, YES]) == (
             "### System:\nBe brief.\n\n### User:\nhi\n\n### Assistant:\nyes\n\n### Assistant:\n"
         )
@@ -205,6 +205,6 @@ class TestFallbacks:
         assert template.stops == ("\n### User:", "\n### System:")
 
     def test_a_broken_template_is_replaced_and_reported(self) -> None:
-        template = ChatTemplate.of_model(replace(INFO, chat_template="{% if %}"))
+        template = ChatTemplate.for_model(replace(INFO, chat_template="{% if %}"))
         assert "### User:\nhi" in template.render([HI])
         assert template.note.startswith("the model's chat template has an error in line 1;")

@@ -30,7 +30,7 @@ class Tokens(FakeBackend):
 
 
 BACKEND = Tokens()
-TEMPLATE = ChatTemplate.of_model(BACKEND.info)
+TEMPLATE = ChatTemplate.for_model(BACKEND.info)
 
 
 def user(content: object, **more: object) -> dict[str, object]:

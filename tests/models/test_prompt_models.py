@@ -110,7 +110,7 @@ GEMMA = (
 def template_of(model: Vocabulary) -> ChatTemplate:
     if "<start_of_turn>" in model.info.special_tokens:
         return ChatTemplate(GEMMA, model.info.bos_text)
-    return ChatTemplate.of_model(model.info)
+    return ChatTemplate.for_model(model.info)
 
 
 def conversation(*contents: str) -> list[dict[str, object]]:
