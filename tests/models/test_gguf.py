@@ -66,9 +66,12 @@ def test_version_2_is_read(gguf, saved) -> None:
 def test_a_large_vocabulary_is_skipped_quickly(llama, saved) -> None:
     tokens = [f"token{i}" for i in range(150_000)]
     path = saved(llama(tokenizer__ggml__tokens=tokens, tokenizer__ggml__merges=tokens).bytes())
-    started = time.perf_counter()
-    header = read_header(path)
-    assert time.perf_counter() - started < 0.5, "about 40 ms, on a busy machine more"
+    seconds = []
+    for _ in range(3):
+        started = time.perf_counter()
+        header = read_header(path)
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds) < 0.5, "about 40 ms, on a busy machine more"
     assert header.metadata["tokenizer.ggml.merges"] == ArraySummary("string", 150_000)
 
 
