@@ -17,7 +17,7 @@ from reame_core.engine.verification import CoreVerifier
 from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
 from reame_core.host.cpu import ThreadChoice, clamp_threads, cpu_name
-from reame_core.host.memory import KVPlan, available_memory, kv_plan
+from reame_core.host.memory import KVPlan, available_memory, kv_plan, mlock_problem
 from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.bindings import build_version
@@ -62,6 +62,11 @@ class Session:
     def chat_tokens(self, messages: list[dict[str, object]]) -> tuple[int, ...]:
         """The prompt for a conversation, by the model's own chat template."""
         return chat_tokens(self.worker.engine.backend, self.template, messages)
+
+    @property
+    def chat_stops(self) -> tuple[str, ...]:
+        """Texts that end an answer to ``chat_tokens`` where the template in use has no token for that."""
+        return self.template.stops
 
     def raw_tokens(self, text: str) -> tuple[int, ...]:
         """The prompt for a text to be continued as it is."""
@@ -190,8 +195,9 @@ def _plan(settings: Settings, model: str, parallel: int | None) -> _Plan:
         available=available_memory(),
         weights_mapped=values.model.mmap and not values.model.mlock,
     )
-    if memory.warning:
-        log.warning("%s", memory.warning)
+    unlocked = mlock_problem(header.file_size) if values.model.mlock else None
+    for warning in filter(None, (memory.warning, unlocked)):
+        log.warning("%s", warning)
     return _Plan(resolved, header, context, at_once, memory, clamp_threads(values.model.threads))
 
 

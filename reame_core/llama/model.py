@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +11,6 @@ from typing import Any
 
 from reame_core.errors import ModelError
 from reame_core.llama.bindings import extra_buffer_types, last_complaints, lib, read_string
-
-log = logging.getLogger("reame.llama")
 
 _LOAD_MODES = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
 REPACK_BUFFER = "CPU_REPACK"
@@ -61,11 +58,6 @@ class LlamaModel:
         if not self.handle:
             reason = next((c for c in complaints if "error" in c.lower()), complaints[-1] if complaints else "")
             raise ModelError(f"{path}: llama.cpp cannot load this model{': ' if reason else ''}{reason}")
-        if mlock and any("mlock" in c for c in complaints):
-            log.warning(
-                "model.mlock: the weights are not locked in memory because the limit is too low, so they may "
-                "be swapped; raise it (ulimit -l unlimited) or set model.mlock = false"
-            )
         self.path = path
         self.vocabulary: Any = lib.llama_model_get_vocab(self.handle)
         if lib.llama_model_has_encoder(self.handle) or not lib.llama_model_has_decoder(self.handle):

@@ -57,11 +57,19 @@ class Vocabulary:
         return text.decode(errors="replace") if text else ""
 
     def special_tokens(self) -> dict[str, int]:
-        """Control tokens by their text."""
+        """Control tokens by their text. Some models' control tokens are marked as user defined (gpt-oss's
+        ``<|channel|>``), and are recognised by their form."""
         attribute, handle = lib.llama_vocab_get_attr, self._handle
-        mask = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
-        found = [token for token in range(self.size) if attribute(handle, token) & mask]
-        return {text: token for token in found if (text := self.text_of(token))}
+        control = lib.LLAMA_TOKEN_ATTR_CONTROL | lib.LLAMA_TOKEN_ATTR_UNKNOWN
+        wanted = control | lib.LLAMA_TOKEN_ATTR_USER_DEFINED
+        found: dict[str, int] = {}
+        for token in range(self.size):
+            kind = attribute(handle, token)
+            if kind & wanted:
+                text = self.text_of(token)
+                if text and (kind & control or (text.startswith("<|") and text.endswith("|>"))):
+                    found[text] = token
+        return found
 
     def end_tokens(self, special: dict[str, int]) -> frozenset[int]:
         """Tokens after which the model has finished; they are all among the ``special`` ones or stand at the
