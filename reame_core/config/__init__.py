@@ -5,7 +5,14 @@
 
 from reame_core.config.directories import Directories, directories
 from reame_core.config.layer import Origin
-from reame_core.config.schema import Config, EngineSettings, ModelSettings, PluginSettings, SamplingSettings
+from reame_core.config.schema import (
+    Config,
+    EngineSettings,
+    ModelSettings,
+    PluginSettings,
+    SamplingSettings,
+    ServerSettings,
+)
 from reame_core.config.settings import Flag, Settings, Shown, load_settings
 
 __all__ = [
@@ -17,6 +24,7 @@ __all__ = [
     "Origin",
     "PluginSettings",
     "SamplingSettings",
+    "ServerSettings",
     "Settings",
     "Shown",
     "directories",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 from msgspec import inspect
@@ -48,7 +47,7 @@ class Key:
     @property
     def expected(self) -> str:
         """What it accepts, for people."""
-        text = _expected(self.shape, is_path=self.is_path)
+        text = _expected(self)
         return f"{text}, or {self.none_word}" if self.none_word else text
 
     def read(self, value: object, written: str | None = None) -> object:
@@ -61,8 +60,6 @@ class Key:
             checked = msgspec.convert(value, self.annotation)
         except (msgspec.ValidationError, OverflowError):
             raise ValueError(self._refusal(written)) from None
-        if checked is None or (isinstance(checked, float) and not math.isfinite(checked)):
-            raise ValueError(self._refusal(written))
         if any("\0" in text for text in _texts(checked)):
             raise ValueError("must not hold a NUL character")
         return checked
@@ -172,7 +169,8 @@ def _unwrap(info: inspect.Type) -> tuple[inspect.Type, str, dict[str, Any]]:
     return info, description, extra
 
 
-def _expected(shape: inspect.Type, *, is_path: bool) -> str:
+def _expected(key: Key) -> str:
+    shape = key.shape
     match shape:
         case inspect.IntType():
             return f"a whole number from {shape.ge} to {shape.le}"
@@ -183,11 +181,13 @@ def _expected(shape: inspect.Type, *, is_path: bool) -> str:
         case inspect.BoolType():
             return "true or false"
         case inspect.LiteralType():
-            return "one of " + ", ".join(str(value) for value in shape.values)
+            # msgspec sorts the values, the schema has them in an order that says something.
+            literal, _ = get_args(key.annotation)
+            return "one of " + ", ".join(get_args(literal))
         case inspect.VarTupleType():
             return "a list of names"
         case _:
-            return "a path" if is_path else "a text"
+            return "a path" if key.is_path else "a text"
 
 
 def _parse(shape: inspect.Type, text: str) -> object:

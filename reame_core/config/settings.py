@@ -69,7 +69,7 @@ class Settings:
         return lines
 
     def _line(self, key: str, value: object, text: str) -> Shown:
-        if is_secret(key.rsplit(".", 1)[-1]) and value is not None:
+        if is_secret(key.rsplit(".", 1)[-1]) and value not in (None, ()):
             value = text = "set"
         return Shown(key, value, text, self.origin(key))
 

@@ -7,10 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 HEAVY = ("numpy", "litestar", "llama_cpp", "jinja2", "msgspec", "rich", "psutil", "pluggy", "platformdirs")
 
@@ -43,16 +48,30 @@ main()
 """
 
 
-def start(prompt: str, folder: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+@contextmanager
+def started(prompt: str, folder: Path, stdout: int = subprocess.PIPE) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed if it takes absurdly long, so that a fault fails instead of hanging."""
+    process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, "run", "tiny", prompt],
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         cwd=folder,
-        env={name: value for name, value in os.environ.items() if not name.startswith("REAME_")},
+        # Buffered, as users have it: what is left in a buffer at exit is part of these tests.
+        env={
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("REAME_") and name != "PYTHONUNBUFFERED"
+        },
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        with process:
+            yield process
+    finally:
+        watchdog.cancel()
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
@@ -77,23 +96,33 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_an_interrupt_in_the_middle_of_an_answer(tmp_path: Path) -> None:
-    with start("waiting", tmp_path) as process:
+    with started("waiting", tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.read(4) == b"word"
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=30)
+        out, error = process.communicate()
     assert (process.returncode, out, error) == (130, b"\n", b"cancelled\n")
 
 
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:
-    with start("talking", tmp_path) as process:
+    with started("talking", tmp_path) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.read(4) == b"word"
         process.stdout.close()
         error = process.stderr.read()
-        process.wait(timeout=30)
+        process.wait()
     assert (process.returncode, error) == (141, b"cancelled\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk(tmp_path: Path) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    with started("talking", tmp_path, stdout=full) as process:
+        os.close(full)
+        _, error = process.communicate()
+    assert process.returncode == 1
+    assert error == b"cancelled\nerror: cannot write to standard output: No space left on device\n"
 
 
 def test_the_package_is_a_program(tmp_path: Path) -> None:

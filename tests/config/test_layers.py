@@ -9,6 +9,7 @@ import pytest
 
 from reame_core.config import Config, Flag, Settings
 from reame_core.config.keys import Key, all_keys
+from reame_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -175,6 +176,19 @@ def test_a_variable_means_the_table_in_any_spelling(load: Load) -> None:
 def test_there_is_no_origin_of_what_is_no_setting(load: Load) -> None:
     with pytest.raises(KeyError):
         load().origin("model.thread")
+
+
+def test_keys_of_the_server_are_not_shown(load: Load) -> None:
+    def shown(settings: Settings) -> dict[str, object]:
+        return {line.key: line.value for line in settings.shown()}
+
+    assert shown(load())["server.api_key"] == ()
+    settings = load(environment={"REAME_SERVER__API_KEY": "hush,quiet"})
+    assert settings.values.server.api_key == ("hush", "quiet")
+    assert shown(settings)["server.api_key"] == "set"
+    with pytest.raises(ConfigError) as error:
+        load('[server]\napi_key = "hush"\n')
+    assert "hush" not in str(error.value)
 
 
 def test_secrets_are_not_shown(load: Load) -> None:

@@ -104,8 +104,8 @@ def test_lists_are_separated_by_commas(key: Key, load: Load) -> None:
 
 def test_words_are_from_a_list(load: Load) -> None:
     message = refused(load, all_keys()["model.kv_cache_type"], "q5_1")
-    assert message == "REAME_MODEL__KV_CACHE_TYPE must be one of f16, q4_0, q8_0, not 'q5_1'"
-    with pytest.raises(ConfigError, match=r"engine\.extra_buffers must be one of auto, off, on, not true"):
+    assert message == "REAME_MODEL__KV_CACHE_TYPE must be one of f16, q8_0, q4_0, not 'q5_1'"
+    with pytest.raises(ConfigError, match=r"engine\.extra_buffers must be one of auto, on, off, not true"):
         load("[engine]\nextra_buffers = true\n")
 
 
