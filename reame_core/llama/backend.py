@@ -198,7 +198,10 @@ class LlamaBackend:
                 return False
             first = lib.llama_memory_seq_pos_min(self._memory, self._scratch)
             last = lib.llama_memory_seq_pos_max(self._memory, self._scratch)
-            if last != end - 1 or (self._info.partial_removal and first != start):
+            # Of a sliding-window layer only the window's cells are exported.
+            window = self._info.window
+            earliest = max(start, end - window) if window else start
+            if last != end - 1 or (self._info.partial_removal and not start <= first <= earliest):
                 return False
             lib.llama_memory_seq_cp(self._memory, self._scratch, sequence, *self._span(start, end))
             return True

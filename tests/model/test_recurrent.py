@@ -1,4 +1,4 @@
-"""A recurrent model keeps one state for each sequence: nothing of it can be dropped, only kept, copied or lost."""
+"""A recurrent model keeps one state for each sequence: it can be kept, copied or lost, never cut."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def mamba(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaBackend]:
 class Conversation:
     def __init__(self, backend: LlamaBackend, hooks: EngineHooks | None = None, **options: int) -> None:
         backend.clear()
-        self.engine = Engine(backend, EngineOptions(**({"context_length": 256, "parallel": 4} | options)), hooks)
+        self.engine = Engine(
+            backend, EngineOptions(**({"context_length": 256, "parallel": 4} | options)), hooks
+        )
 
     def ask(self, *prompts: str | list[int], tokens: int = 12) -> list[tuple[list[int], Finished]]:
         """(answer, last event) of prompts submitted at once."""
