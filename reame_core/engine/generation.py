@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -47,27 +46,28 @@ class Generator:
             return
         if sequence.first_token_at is None:
             sequence.first_token_at = self._clock()
-        drafted = len(part.draft.tokens) if part.draft else 0
         tokens = self._next_tokens(sequence, part.draft, lines)
-        sequence.drafted += drafted
-        sequence.accepted += len(tokens) - 1
+        before = sequence.known
         ended = self._append(sequence, tokens, lines)
+        if part.draft:
+            sequence.drafted += len(part.draft.tokens)
+            sequence.accepted += min(len(tokens) - 1, sequence.known - before)
         # Cells of rejected tokens, and of accepted ones behind the end of the answer.
         self._memory.truncate(slot, min(part.end + len(tokens) - 1, sequence.known))
         if ended is not None:
             self.finish(sequence, *ended)
 
     def _next_tokens(self, sequence: Sequence, draft: Draft | None, lines: Lines) -> list[int]:
-        sampler = sequence.sampler
         if draft is None:
-            token = sampler.choose(lines[0])
-            if not math.isfinite(lines[0, token]):
-                raise EngineError("the model computed no finite logits: its file may be damaged")
-            sampler.accept(token)
-            return [token]
-        verdict = self._plugins.verify(sequence, draft, lines) or verify_draft(draft, lines, sampler)
-        sampler.accept(verdict.next_token)
-        return [*draft.tokens[: verdict.accepted], verdict.next_token]
+            tokens = [sequence.sampler.choose(lines[0])]
+        else:
+            verdict = self._plugins.verify(sequence, draft, lines)
+            verdict = verdict or verify_draft(draft, lines, sequence.sampler)
+            tokens = [*draft.tokens[: verdict.accepted], verdict.next_token]
+        if not np.isfinite(lines[np.arange(len(tokens)), tokens]).all():
+            raise EngineError("the model computed no finite logits: its file may be damaged")
+        sequence.sampler.accept(tokens[-1])
+        return tokens
 
     def _append(
         self, sequence: Sequence, tokens: list[int], lines: Lines

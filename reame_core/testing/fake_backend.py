@@ -7,7 +7,6 @@ restored, shared, removed and recomputed exactly the right cells.
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
@@ -19,6 +18,8 @@ from reame_core.testing import fake_vocabulary as vocabulary
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _MASK = (1 << 64) - 1
+_MAGIC = b"fake KV cells\n"
+_STATE = np.dtype([("token", "<i8"), ("position", "<i8"), ("value", "<u8")])
 _ASSISTANT_TURN = 1 + len(vocabulary.tokenize("assistant\n"))
 
 CHATML = (
@@ -63,6 +64,7 @@ class FakeBackend:
         cells: int = 512,
         max_sequences: int = 16,
         max_rows: int = 64,
+        max_outputs: int = 64,
         window: int = 0,
         recurrent: bool = False,
         replies: Mapping[str, str] | None = None,
@@ -78,6 +80,7 @@ class FakeBackend:
             kv_cells=cells,
             max_sequences=max_sequences,
             max_rows=max_rows,
+            max_outputs=max_outputs,
             bos=vocabulary.BOS,
             adds_bos=True,
             end_tokens=frozenset({vocabulary.EOS, vocabulary.TURN_END}),
@@ -135,6 +138,8 @@ class FakeBackend:
         self.decodes += 1
         if len(rows) > self._info.max_rows:
             raise AssertionError(f"{len(rows)} rows, the backend takes {self._info.max_rows}")
+        if rows.outputs > self._info.max_outputs:
+            raise AssertionError(f"{rows.outputs} outputs, the backend gives {self._info.max_outputs}")
         free = np.flatnonzero(~self._owners.any(axis=1))
         if len(free) < len(rows):
             raise OutOfCells(f"{len(rows)} rows, {len(free)} free cells")
@@ -236,10 +241,13 @@ class FakeBackend:
         return len(held) == length and (length == 0 or held[-1] == length - 1)
 
     def export_range(self, sequence: int, start: int, end: int) -> bytes:
+        if not self._info.partial_removal and (start, end) != (0, self.length(sequence)):
+            raise AssertionError("a recurrent sequence can only be exported whole")
         cells = self._of_range(sequence, start, end)
-        return pickle.dumps(
-            (self._tokens[cells].tolist(), self._positions[cells].tolist(), self._values[cells].tolist())
-        )
+        state = np.empty(len(cells), _STATE)
+        state["token"], state["position"] = self._tokens[cells], self._positions[cells]
+        state["value"] = self._values[cells]
+        return _MAGIC + state.tobytes()
 
     def _of_range(self, sequence: int, start: int, end: int) -> NDArray[np.intp]:
         mine = self._owners[:, sequence] & (self._positions >= start) & (self._positions < end)
@@ -247,13 +255,17 @@ class FakeBackend:
         return cells[np.argsort(self._positions[cells])]
 
     def import_range(self, sequence: int, start: int, end: int, state: bytes) -> bool:
-        tokens, positions, values = pickle.loads(state)
-        free = np.flatnonzero(~self._owners.any(axis=1))
-        if positions != list(range(start, end)) or self.length(sequence) != start or len(free) < len(positions):
+        if not state.startswith(_MAGIC) or (len(state) - len(_MAGIC)) % _STATE.itemsize:
             return False
-        cells = free[: len(positions)]
-        self._tokens[cells], self._positions[cells] = tokens, positions
-        self._values[cells] = np.array(values, np.uint64)
+        rows = np.frombuffer(state, _STATE, offset=len(_MAGIC))
+        free = np.flatnonzero(~self._owners.any(axis=1))
+        if rows["position"].tolist() != list(range(start, end)) or self.length(sequence) != start:
+            return False
+        if len(free) < len(rows) or (start and not self._info.partial_removal):
+            return False
+        cells = free[: len(rows)]
+        self._tokens[cells], self._positions[cells] = rows["token"], rows["position"]
+        self._values[cells] = rows["value"]
         self._owners[cells, sequence] = True
         return True
 

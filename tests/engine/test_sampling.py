@@ -146,7 +146,7 @@ def test_choose_inverts_the_distribution_at_one_random_number(
     number = sampler_after(params, prompt, generated).uniform()
     chosen = sampler_after(params, prompt, generated).choose(line)
     assert share[chosen] > 0
-    if params.top_k == 0 and params.top_p == 1 and params.min_p == 0:
+    if params.top_p == 1 and params.min_p == 0 and not 0 < params.top_k < len(line):
         order = np.arange(len(line))
     else:
         order = np.lexsort((np.arange(len(line)), -share))
