@@ -138,5 +138,5 @@ class Generator:
     def fail(self, sequence: Sequence, error: Exception) -> None:
         """The sequence ends badly: nothing it computed can be trusted."""
         if sequence.slot is not None:
-            self._memory.forget(sequence.slot)
+            self._memory.discard(sequence.slot)
         sequence.group.emit(Failed(sequence.choice, error))

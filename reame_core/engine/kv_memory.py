@@ -223,6 +223,11 @@ class KVMemory:
         self._held.remove(slot)
         self._free.append(slot)
 
+    def discard(self, slot: Slot) -> None:
+        """Free a slot whose last rows have failed and may have left cells that nobody counted."""
+        self._backend.truncate(slot.index, slot.length)
+        self.forget(slot)
+
     def forget_residents(self) -> bool:
         """Free everything that no running sequence holds; whether there was anything."""
         before = self.ledger.free

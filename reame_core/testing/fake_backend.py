@@ -228,10 +228,9 @@ class FakeBackend:
         return True
 
     def retire(self, sequence: int, length: int) -> None:
-        kept = self._owners.copy()
-        self.truncate(sequence, length)
-        left = kept.any(axis=1) & ~self._owners.any(axis=1)
-        self._owners[left, self._info.usable_sequences] = True
+        going = self._owners[:, sequence] & (self._positions >= length)
+        self._owners[going, self._info.usable_sequences] = True
+        self._owners[going, sequence] = False
 
     def reclaim(self) -> None:
         self._owners[:, self._info.usable_sequences] = False

@@ -215,21 +215,19 @@ def check_memory(engine: Engine) -> None:
     assert ledger.used == backend.used_cells()
     assert memory.promised >= 0
     assert memory.promised <= ledger.free
-    pairs: set[tuple[int, int]] = set()
     for slot in memory._held:
-        cells = backend._of_range(slot.index, 0, 1 << 30)
-        assert backend._tokens[cells].tolist() == slot.held_tokens.tolist()
-        assert backend._positions[cells].tolist() == list(range(slot.length))
-        pairs.update(zip(slot.cells[: slot.length].tolist(), cells.tolist(), strict=True))
+        assert slot.cells.tolist() == backend._of_range(slot.index, 0, 1 << 30).tolist()
+        assert backend._tokens[slot.cells].tolist() == slot.held_tokens.tolist()
+        assert backend._positions[slot.cells].tolist() == list(range(slot.length))
         if slot.holder is not None:
             assert slot.length < slot.holder.limit
             assert slot.holder.slot is slot
-    # Two sequences share a cell in the ledger exactly when they share one in the backend.
-    assert len(pairs) == len({ours for ours, _ in pairs}) == len({theirs for _, theirs in pairs})
-    assert len(memory._held) + len(memory._free) == backend.info.max_sequences - 1
+    retired = np.flatnonzero(backend._owners[:, backend.info.usable_sequences])
+    assert {cell for cells in memory._retired for cell in cells.tolist()} == set(retired.tolist())
+    assert len(memory._held) + len(memory._free) == backend.info.usable_sequences
     for slot in memory._free:
         assert backend.length(slot.index) == 0
-    assert backend.length(backend.info.max_sequences - 1) == 0
+    assert backend.length(backend.info.scratch) == 0
 
 
 def check_empty(engine: Engine) -> None:
@@ -239,7 +237,7 @@ def check_empty(engine: Engine) -> None:
     assert isinstance(engine.backend, FakeBackend)
     assert engine.backend.used_cells() == 0
     assert engine.memory.ledger.used == 0
-    assert len(engine.memory._free) == engine.backend.info.max_sequences - 1
+    assert len(engine.memory._free) == engine.backend.info.usable_sequences
 
 
 def hook(*functions: Callable[..., Any], name: str = "plugin") -> GuardedHook:
