@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -13,7 +13,6 @@ from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event
 from reame_core.engine.exactness import ExactShapes, find_exact_shapes
 from reame_core.engine.request import Request
-from reame_core.engine.verification import CoreVerifier
 from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
 from reame_core.host.cpu import ThreadChoice, clamp_threads, cpu_name
@@ -28,6 +27,7 @@ from reame_core.models.chat_template import ChatTemplate
 from reame_core.models.gguf import GgufHeader, fingerprint, kv_bytes_per_token, number, read_header
 from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.plugins.api import PluginContext
+from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import EVERYTHING, PluginSelection
 
@@ -72,7 +72,7 @@ class Session:
         """The prompt for a text to be continued as it is."""
         return raw_tokens(self.worker.engine.backend, text)
 
-    def stream(self, request: Request) -> Iterator[Event]:
+    def stream(self, request: Request) -> Generator[Event, None, None]:
         """The events of ``request``; closing the iterator cancels it."""
         return self.worker.stream(request)
 
@@ -93,7 +93,7 @@ def open_session(
     """
     with ExitStack() as cleanup:
         plan = _plan(settings, model, parallel)
-        plugins = PluginManager(selection, builtins=(("core", CoreVerifier()),))
+        plugins = PluginManager(selection, builtins=BUILT_IN_PLUGINS)
         owners = plugins.check_tables(settings.values.plugins.tables)
         host = _Host(settings, plan, progress)
         buffers = host.weight_buffers()

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 @click.pass_context
 def plugins(ctx: click.Context, *, as_json: bool) -> None:
     """List the plugins that are found: version, the hooks they are asked at, state and why."""
-    from reame_core.engine.verification import CoreVerifier
+    from reame_core.plugins.built_in import BUILT_IN_PLUGINS
     from reame_core.plugins.manager import PluginManager
 
     settings = settings_of(ctx)
-    manager = PluginManager(plugin_selection(settings), builtins=(("core", CoreVerifier()),))
+    manager = PluginManager(plugin_selection(settings), builtins=BUILT_IN_PLUGINS)
     manager.check_tables(settings.values.plugins.tables)
     reports = manager.report()
     if as_json:

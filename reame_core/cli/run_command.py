@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
@@ -87,7 +86,7 @@ def run(
         settings,
         model,
         request,
-        lambda session: session.raw_tokens(text) if raw else session.chat_tokens(_messages(system, text)),
+        lambda session: _prompt(session, text, system=system, raw=raw),
         as_json=as_json,
         verbose=verbose,
         seed=seed if sampled else None,
@@ -98,13 +97,14 @@ def answer(
     settings: Settings,
     model: str,
     request: Request,
-    tokens_of: Callable[[Session], tuple[int, ...]],
+    prompt_of: Callable[[Session], tuple[tuple[int, ...], tuple[str, ...]]],
     *,
     as_json: bool,
     verbose: bool,
     seed: int | None,
 ) -> None:
-    """Load ``model``, put its tokens into ``request``, and print what comes of it."""
+    """Load ``model``, put the prompt's tokens and its own stop texts into ``request``, and print what comes of
+    it."""
     from reame_core.cli.answer import collect, show
     from reame_core.cli.report import Outcome, json_object, lines
     from reame_core.cli.terminal import note, write
@@ -119,11 +119,10 @@ def answer(
         progress=note if talking else lambda _: None,
         selection=plugin_selection(settings),
     ) as session:
-        request = replace(request, prompt=tokens_of(session))
+        prompt, stops = prompt_of(session)
+        request = replace(request, prompt=prompt, stop=(*request.stop, *stops))
         loaded = perf_counter()
-        stream = session.stream(request)
-        assert isinstance(stream, Generator)  # so that it can be closed, which cancels the request
-        with closing(stream) as events:
+        with closing(session.stream(request)) as events:
             choices = collect(events, request.n) if as_json else show(events, request.n, headings=talking)
         outcome = Outcome(
             model=session.info.name,
@@ -166,6 +165,15 @@ def _request(
         stop=stop,
         logprobs=logprobs,
     )
+
+
+def _prompt(
+    session: Session, text: str, *, system: str | None, raw: bool
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """(tokens, stop texts that go with them)."""
+    if raw:
+        return session.raw_tokens(text), ()
+    return session.chat_tokens(_messages(system, text)), session.chat_stops
 
 
 def _messages(system: str | None, prompt: str) -> list[dict[str, object]]:

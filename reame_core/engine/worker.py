@@ -7,7 +7,7 @@ import logging
 import queue
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator
 
 from reame_core.engine.engine import Engine
 from reame_core.engine.events import Event, Failed, Finished
@@ -80,14 +80,16 @@ class EngineWorker:
             self._inbox.append(action)
             self._wake.notify()
 
-    def stream(self, request: Request) -> Iterator[Event]:
+    def stream(self, request: Request) -> Generator[Event, None, None]:
         """The events of ``request`` until each choice has ended. Closing the iterator cancels."""
         events: queue.SimpleQueue[list[Event]] = queue.SimpleQueue()
         ticket = self.submit(request, events.put)
         return self._drain(ticket, events, request.n)
 
     @staticmethod
-    def _drain(ticket: Ticket, events: queue.SimpleQueue[list[Event]], open_choices: int) -> Iterator[Event]:
+    def _drain(
+        ticket: Ticket, events: queue.SimpleQueue[list[Event]], open_choices: int
+    ) -> Generator[Event, None, None]:
         try:
             while open_choices:
                 for event in events.get():

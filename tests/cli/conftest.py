@@ -60,6 +60,7 @@ class FakeSession:
         name="tiny", vocabulary_size=300, trained_context=512, kv_cells=512, max_sequences=4, max_rows=64
     )
     description: dict[str, object] = field(default_factory=lambda: {"threads": 2, "extra_buffers": False})
+    chat_stops: tuple[str, ...] = ()
 
     def chat_tokens(self, messages: list[dict[str, str]]) -> tuple[int, ...]:
         self.messages.append(messages)

@@ -26,6 +26,8 @@ from contextlib import contextmanager
 from reame_core.engine.events import TextDelta
 
 class Session:
+    chat_stops = ()
+
     def chat_tokens(self, messages):
         return (1,)
     def stream(self, request):

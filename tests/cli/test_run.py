@@ -443,3 +443,10 @@ def test_a_prompt_may_begin_with_a_dash(session: Any, invoke: Invoke) -> None:
 
 def test_a_model_must_be_named(session: Any, invoke: Invoke) -> None:
     assert error_of(invoke("run")) == "missing argument 'MODEL'; see reame run --help"
+
+
+def test_the_template_s_own_stop_texts_end_a_chat_but_not_a_raw_answer(session: Any, invoke: Invoke) -> None:
+    session.chat_stops = ("### User:",)
+    invoke("run", "tiny", "x", "--stop", "END")
+    invoke("run", "tiny", "x", "--stop", "END", "--raw")
+    assert [request.stop for request in session.requests] == [("END", "### User:"), ("END",)]
