@@ -17,5 +17,5 @@ PLAIN = (
     "{% endfor %}"
     "{% if add_generation_prompt %}{{ '### Assistant:\n' }}{% endif %}"
 )
-PLAIN_STOPS = ("\n### User:", "\n### System:")
+PLAIN_STOPS = ("\n### User:", "\n### Assistant:", "\n### System:")
 """A model that was never taught turns goes on with the user's next one."""
