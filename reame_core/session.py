@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from reame_core.config import Settings
 from reame_core.engine.backend import ModelInfo
 from reame_core.engine.engine import Engine, EngineOptions
-from reame_core.engine.events import Event
+from reame_core.engine.event_stream import EventStream
 from reame_core.engine.exactness import ExactShapes, find_exact_shapes
 from reame_core.engine.request import Request
 from reame_core.engine.worker import EngineWorker
@@ -72,8 +72,8 @@ class Session:
         """The prompt for a text to be continued as it is."""
         return raw_tokens(self.worker.engine.backend, text)
 
-    def stream(self, request: Request) -> Generator[Event, None, None]:
-        """The events of ``request``; closing the iterator cancels it."""
+    def stream(self, request: Request) -> EventStream:
+        """The events of ``request``; closing the stream cancels it."""
         return self.worker.stream(request)
 
 

@@ -47,6 +47,9 @@ class ModelInfo:
     """False for recurrent and hybrid models: a sequence is kept whole, continued or dropped."""
     window: int = 0
     """Sliding attention window in tokens, 0 without one."""
+    fill_in_middle: tuple[int, int, int] | None = None
+    """The control tokens before the text before, before the text after, and before the middle; None for
+    models that were not trained to fill in."""
     threads: int = 1
     description: str = ""
     """For people: architecture, size and quantisation."""

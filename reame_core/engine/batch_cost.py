@@ -17,10 +17,18 @@ class BatchCost:
 
     def __init__(self) -> None:
         self._mean: dict[int, float] = {}
+        self.batches: dict[int, int] = {}
+        """How many batches there were, by the next size of ``SIZES``."""
+        self.rows = 0
+        """Rows of all batches together."""
+        self.milliseconds = 0.0
 
     def observe(self, rows: int, milliseconds: float) -> None:
         """A batch of ``rows`` took ``milliseconds``."""
         size = SIZES[min(bisect_left(SIZES, rows), len(SIZES) - 1)]
+        self.batches[size] = self.batches.get(size, 0) + 1
+        self.rows += rows
+        self.milliseconds += milliseconds
         mean = self._mean.get(size)
         self._mean[size] = milliseconds if mean is None else mean + _WEIGHT * (milliseconds - mean)
 
@@ -32,6 +40,10 @@ class BatchCost:
         # A larger batch is never cheaper, and k rows never cost more than k/j batches of j rows.
         smaller = [mean * rows / size for size, mean in self._mean.items() if size < rows]
         return min(at_most + smaller)
+
+    def per_row(self) -> float:
+        """Milliseconds of one row in the cheapest kind of batch that was measured; 0 before any was."""
+        return min((mean / size for size, mean in self.measured().items()), default=0.0)
 
     def rows_within(self, milliseconds: float, most: int) -> int:
         """The largest batch, from 1 to ``most`` rows, expected to take at most ``milliseconds``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from reame_core.engine.events import Event, Failed, Finished, Won
 from reame_core.engine.request import Request
 from reame_core.engine.sequence import Sequence
 from reame_core.plugins.api import Candidate, CandidateState, Group
+
+log = logging.getLogger("reame.engine")
 
 Sink = Callable[[list[Event]], None]
 """Takes the events of one step, in order. Called on the engine thread: it must be quick and not raise."""
@@ -67,7 +70,11 @@ class RequestGroup:
         """Deliver what was queued."""
         if self._events:
             events, self._events = self._events, []
-            self._sink(events)
+            try:
+                self._sink(events)
+            except Exception:
+                # Whoever listens there has failed; that must not become everybody's failure.
+                log.exception("a request's sink failed, %d events are lost", len(events))
 
     def candidates(self) -> Group:
         """The state of all choices, for the ``select_winner`` hook."""

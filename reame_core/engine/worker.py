@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import queue
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncIterator, Callable
 
 from reame_core.engine.engine import Engine
+from reame_core.engine.event_stream import EventStream
 from reame_core.engine.events import Event, Failed, Finished
 from reame_core.engine.group import RequestGroup, Sink
 from reame_core.engine.request import Request
@@ -50,7 +50,6 @@ class EngineWorker:
         self._inbox: deque[Callable[[Engine], object]] = deque()
         self._wake = threading.Condition()
         self._closing = False
-        self._waiting = 0
         self._thread = threading.Thread(target=self._run, name="reame-engine", daemon=True)
         self._thread.start()
 
@@ -72,7 +71,11 @@ class EngineWorker:
 
     @staticmethod
     def _submit(engine: Engine, ticket: Ticket) -> None:
-        ticket.group = engine.submit(ticket.request, ticket.sink)
+        try:
+            ticket.group = engine.submit(ticket.request, ticket.sink)
+        except Exception as error:
+            ticket.sink([Failed(choice, error) for choice in range(ticket.request.n)])
+            raise
 
     def call(self, action: Callable[[Engine], object]) -> None:
         """Run ``action`` on the engine thread between two steps."""
@@ -80,24 +83,11 @@ class EngineWorker:
             self._inbox.append(action)
             self._wake.notify()
 
-    def stream(self, request: Request) -> Generator[Event, None, None]:
-        """The events of ``request`` until each choice has ended. Closing the iterator cancels."""
-        events: queue.SimpleQueue[list[Event]] = queue.SimpleQueue()
-        ticket = self.submit(request, events.put)
-        return self._drain(ticket, events, request.n)
-
-    @staticmethod
-    def _drain(
-        ticket: Ticket, events: queue.SimpleQueue[list[Event]], open_choices: int
-    ) -> Generator[Event, None, None]:
-        try:
-            while open_choices:
-                for event in events.get():
-                    open_choices -= isinstance(event, (Finished, Failed))
-                    yield event
-        finally:
-            if open_choices:
-                ticket.cancel()
+    def stream(self, request: Request) -> EventStream:
+        """The events of ``request`` until each choice has ended. Closing the stream cancels."""
+        stream = EventStream(request.n)
+        stream.ticket = self.submit(request, stream.put)
+        return stream
 
     async def astream(self, request: Request) -> AsyncIterator[Event]:
         """As ``stream``, for the running event loop."""

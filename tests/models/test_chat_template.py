@@ -202,7 +202,7 @@ class TestFallbacks:
             "### System:\nBe brief.\n\n### User:\nhi\n\n### Assistant:\nyes\n\n### Assistant:\n"
         )
         assert "'### User:'" in template.note
-        assert template.stops == ("\n### User:", "\n### System:")
+        assert template.stops == ("\n### User:", "\n### Assistant:", "\n### System:")
 
     def test_a_broken_template_is_replaced_and_reported(self) -> None:
         template = ChatTemplate.for_model(replace(INFO, chat_template="{% if %}"))
