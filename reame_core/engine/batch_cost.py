@@ -9,14 +9,15 @@ _WEIGHT = 0.3
 
 
 class BatchCost:
-    """Milliseconds by number of rows, a running mean at each of a few sizes.
+    """Milliseconds by number of rows: a running mean of both for each of a few sizes.
 
     Where nothing was measured the estimate errs upwards, so that a chunk sized by it keeps its promise and
     grows with experience. Costs rise with the context; the running mean follows.
     """
 
     def __init__(self) -> None:
-        self._mean: dict[int, float] = {}
+        self._points: dict[int, tuple[float, float]] = {}
+        """(rows, milliseconds) by the next size of ``SIZES``."""
         self.batches: dict[int, int] = {}
         """How many batches there were, by the next size of ``SIZES``."""
         self.rows = 0
@@ -29,32 +30,36 @@ class BatchCost:
         self.batches[size] = self.batches.get(size, 0) + 1
         self.rows += rows
         self.milliseconds += milliseconds
-        mean = self._mean.get(size)
-        self._mean[size] = milliseconds if mean is None else mean + _WEIGHT * (milliseconds - mean)
+        mean_rows, mean = self._points.get(size, (rows, milliseconds))
+        self._points[size] = mean_rows + _WEIGHT * (rows - mean_rows), mean + _WEIGHT * (milliseconds - mean)
 
     def estimate(self, rows: int) -> float | None:
         """Expected milliseconds of a batch of ``rows``, None before anything was measured."""
-        if not self._mean:
-            return None
-        at_most = [mean for size, mean in self._mean.items() if size >= rows]
         # A larger batch is never cheaper, and k rows never cost more than k/j batches of j rows.
-        smaller = [mean * rows / size for size, mean in self._mean.items() if size < rows]
-        return min(at_most + smaller)
+        return min((mean * max(1.0, rows / measured) for measured, mean in self._points.values()), default=None)
 
     def per_row(self) -> float:
         """Milliseconds of one row in the cheapest kind of batch that was measured; 0 before any was."""
-        return min((mean / size for size, mean in self.measured().items()), default=0.0)
+        return min((mean / rows for rows, mean in self.measured().items()), default=0.0)
 
     def rows_within(self, milliseconds: float, most: int) -> int:
-        """The largest batch, from 1 to ``most`` rows, expected to take at most ``milliseconds``."""
+        """The largest batch, from 1 to ``most`` rows, expected to take at most ``milliseconds``.
+
+        Where no batch from there to twice as many rows ever ran, twice as many: that takes twice the time at
+        most, and tells whether the estimate was too high.
+        """
+        measured = [(int(rows), mean) for rows, mean in self._points.values()]
         best = 1
-        for size in (*(size for size in SIZES if size < most), most):
-            estimate = self.estimate(size)
-            if estimate is None or estimate > milliseconds:
+        for rows in sorted({most, *SIZES, *(rows for rows, _ in measured)}):
+            estimate = self.estimate(rows)
+            if rows > most or estimate is None or estimate > milliseconds:
                 break
-            best = size
+            best = rows
+        proven = max((rows for rows, mean in measured if mean <= milliseconds), default=0)
+        if not any(proven < rows <= 2 * proven for rows, _ in measured):
+            best = max(best, min(2 * proven, most))
         return best
 
-    def measured(self) -> dict[int, float]:
+    def measured(self) -> dict[float, float]:
         """Milliseconds by rows, as measured so far."""
-        return dict(sorted(self._mean.items()))
+        return dict(sorted(list(self._points.values())))

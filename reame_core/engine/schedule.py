@@ -37,8 +37,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """``max_rows`` rows a batch at most; while anybody decodes, no batch that would take longer than
-    ``stall_ms`` (as ``cost`` expects), but always one row of progress."""
+    """``max_rows`` rows a batch at most. While anybody decodes, prompts do not make a batch longer than
+    ``stall_ms`` (as ``cost`` expects), but somebody's prompt always gets on by a row. Where there are more
+    sequences than rows, those that come first in ``running`` are served."""
 
     cost: BatchCost
     max_rows: int
@@ -51,37 +52,31 @@ class Scheduler:
 
     def plan(self, running: Many[Sequence], draft: Callable[[Sequence, int], Draft | None]) -> list[Part]:
         """``running`` in the order in which they are served; ``draft`` asks for at most so many tokens."""
-        decoding = [s for s in running if s.decoding][: min(self.max_rows, self.max_outputs)]
-        filling = [s for s in running if not s.decoding]
-        parts: list[Part] = []
+        served = running[: min(self.max_rows, self.max_outputs)]
+        decoding = [s for s in served if s.decoding]
+        filling = [s for s in served if not s.decoding]
         spare = self.max_rows - len(decoding)
-        outputs = self.max_outputs - len(decoding) - len(filling)
+        if decoding and filling:
+            within = self.cost.rows_within(self.stall_ms, self.max_rows)
+            spare = max(1, within - len(decoding))
+        # Drafts leave at least half of the rows to prompts.
+        drafts = min(spare // 2 if filling else spare, self.max_outputs - len(served))
+        parts: list[Part] = []
         for sequence in decoding:
-            most = min(spare, outputs, sequence.room - 1)
-            guess = draft(sequence, most) if most > 0 else None
+            limit = min(drafts, sequence.room - 1)
+            guess = draft(sequence, limit) if limit > 0 else None
             part = Part(sequence, sequence.known - 1, sequence.known, guess)
+            drafts -= part.rows - 1
             spare -= part.rows - 1
-            outputs -= part.rows - 1
             parts.append(part)
-        if filling and spare > 0:
-            budget = spare
-            if decoding:
-                taken = self.max_rows - spare
-                budget = min(spare, max(1, self.cost.rows_within(self.stall_ms, self.max_rows) - taken))
-            parts += self._chunks(filling, budget)
-        return parts
+        return parts + self._chunks(filling, spare)
 
     def _chunks(self, filling: Many[Sequence], budget: int) -> list[Part]:
         """``budget`` rows of prompt, shared evenly; what short prompts leave goes to the longer ones."""
         parts: list[Part] = []
-        waiting = sorted(filling, key=lambda s: s.known - s.computed)
+        waiting = sorted(filling[:budget], key=lambda s: s.known - s.computed)
         for index, sequence in enumerate(waiting):
-            share = budget // (len(waiting) - index)
-            if share == 0:
-                if parts:
-                    break
-                share = 1
-            end = self._cut(sequence, share)
+            end = self._cut(sequence, budget // (len(waiting) - index))
             parts.append(Part(sequence, sequence.computed, end))
             budget -= end - sequence.computed
         return parts

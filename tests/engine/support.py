@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, settings
 
-from reame_core.engine.backend import OutOfCells
+from reame_core.engine.backend import OutOfCells, Rows
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event, Failed, Finished, TextDelta, TokenLogprob, Usage, Won
 from reame_core.engine.group import RequestGroup
@@ -341,7 +341,7 @@ class StumblingBackend(FakeBackend):
         self._out_of_cells = set(out_of_cells)
         self.attempts = 0
 
-    def decode(self, rows: Any) -> None:
+    def decode(self, rows: Rows) -> None:
         attempt = self.attempts
         self.attempts += 1
         if attempt in self._out_of_cells:
@@ -367,3 +367,15 @@ def chi_square(counts: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> 
     # Wilson and Hilferty's approximation of the quantile; 3.719 is the normal one of 1 - 1e-4.
     limit = freedom * (1 - 2 / (9 * freedom) + 3.719 * (2 / (9 * freedom)) ** 0.5) ** 3
     return statistic < limit
+
+
+class Spied(FakeBackend):
+    """Remembers the rows of every batch."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.batches: list[Rows] = []
+
+    def decode(self, rows: Rows) -> None:
+        self.batches.append(rows)
+        super().decode(rows)

@@ -1,0 +1,101 @@
+"""What batches cost, learned from those that ran; the estimate errs upwards."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reame_core.engine.batch_cost import SIZES, BatchCost
+from tests.engine.support import thorough
+
+
+def test_nothing_is_expected_before_anything_ran() -> None:
+    cost = BatchCost()
+    assert cost.estimate(1) is None
+    assert cost.rows_within(1e9, 512) == 1
+    assert cost.measured() == {}
+
+
+def test_larger_batches_are_expected_to_cost_in_proportion_at_most() -> None:
+    cost = BatchCost()
+    cost.observe(4, 100)
+    assert cost.estimate(4) == 100
+    assert cost.estimate(2) == 100
+    assert cost.estimate(8) == 200
+    cost.observe(8, 120)
+    assert cost.estimate(8) == 120
+    assert cost.estimate(16) == 240
+    cost.observe(1, 40)
+    assert cost.estimate(2) == 80
+
+
+def test_the_mean_follows() -> None:
+    cost = BatchCost()
+    cost.observe(1, 100)
+    for _ in range(30):
+        cost.observe(1, 200)
+    assert cost.estimate(1) == pytest.approx(200, rel=0.01)
+    assert cost.measured() == {1: cost.estimate(1)}
+
+
+@thorough(200)
+@given(
+    st.floats(0, 50),
+    st.floats(0.01, 20),
+    st.floats(0.4, 1),
+    st.lists(st.integers(1, 600), min_size=1, max_size=20),
+    st.integers(1, 600),
+)
+def test_an_estimate_is_never_too_low(
+    fixed: float, each: float, power: float, observed: list[int], rows: int
+) -> None:
+    """For any cost that grows with the rows, by less and less a row."""
+
+    def truth(rows: int) -> float:
+        return fixed + each * rows**power
+
+    cost = BatchCost()
+    for size in observed:
+        cost.observe(size, truth(size))
+    estimate = cost.estimate(rows)
+    assert estimate is not None
+    assert estimate >= truth(rows) * (1 - 1e-9)
+    for budget in (1, 10, 50, 200, 1000):
+        within = cost.rows_within(budget, 512)
+        assert 1 <= within <= 512
+        # Up to twice the time for a size that was never tried.
+        assert within == 1 or truth(within) <= budget * 2 * (1 + 1e-9)
+        cost.observe(within, truth(within))
+        for _ in range(40):
+            within = cost.rows_within(budget, 512)
+            cost.observe(within, truth(within))
+        # The means of several sizes lie a little below the cost of their mean.
+        assert within == 1 or truth(within) <= budget * 1.05
+
+
+def test_a_size_that_was_never_tried_is_tried_once() -> None:
+    """A batch that costs the same whatever it holds: in proportion, two rows would never fit the budget."""
+    cost = BatchCost()
+    sizes = []
+    for _ in range(12):
+        sizes.append(cost.rows_within(50, 100))
+        cost.observe(sizes[-1], 40 if sizes[-1] < 30 else 60)
+    assert sizes == [1, 2, 4, 8, 16, 32, *[16] * 6]
+
+
+@thorough(100)
+@given(st.lists(st.tuples(st.integers(1, 5000), st.floats(0.1, 1000)), min_size=1, max_size=20))
+def test_estimates_grow_with_rows(observed: list[tuple[int, float]]) -> None:
+    cost = BatchCost()
+    for rows, milliseconds in observed:
+        cost.observe(rows, milliseconds)
+    estimates = [cost.estimate(size) for size in (*SIZES, 10_000)]
+    assert estimates == sorted(e for e in estimates if e is not None)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 63, 64, 100, 512])
+def test_a_batch_never_has_more_rows_than_the_most(most: int) -> None:
+    cost = BatchCost()
+    cost.observe(1, 1e-6)
+    assert cost.rows_within(200, most) == most
