@@ -62,4 +62,4 @@ class BatchCost:
 
     def measured(self) -> dict[float, float]:
         """Milliseconds by rows, as measured so far."""
-        return dict(sorted(list(self._points.values())))
+        return dict(sorted(self._points.values()))

@@ -105,8 +105,16 @@ class Answers(list[Answer]):
         self.events: list[Event] = []
         self.winner: int | None = None
         self.group: RequestGroup | None = None
+        self.wrong: AssertionError | None = None
 
     def __call__(self, events: list[Event]) -> None:
+        try:
+            self._take(events)
+        except AssertionError as error:  # the engine protects itself from failing sinks
+            self.wrong = error
+            raise
+
+    def _take(self, events: list[Event]) -> None:
         assert events
         self.events += events
         for event in events:
@@ -130,10 +138,13 @@ class Answers(list[Answer]):
 
     @property
     def done(self) -> bool:
+        if self.wrong is not None:
+            raise self.wrong
         return all(answer.ends == 1 for answer in self)
 
     @property
     def said(self) -> list[tuple[object, ...]]:
+        assert self.done
         return [answer.said for answer in self]
 
 
