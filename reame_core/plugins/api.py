@@ -6,17 +6,20 @@ Everything here is public and stable within 0.x minor versions. A plugin imports
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from reame_core.engine.backend import ModelInfo
+    from reame_core.engine.events import Event
     from reame_core.engine.request import Request
+
+T = TypeVar("T")
 
 
 class SequenceView(Protocol):
@@ -86,7 +89,22 @@ class Draft:
     """(len(tokens), vocabulary) the whole distribution each token was drawn from; needed with
     ``probabilities`` to resample a rejected token from the residual."""
     confidence: float | None = None
-    """What the source believes about the first token, 0 to 1."""
+    """What the source believes about each token, 0 to 1."""
+    match_length: int | None = None
+    """For drafts that were looked up: how many of the latest tokens led there. Drafts with longer matches are
+    judged apart from those with shorter ones."""
+
+    def shortened(self, length: int) -> Draft:
+        """The first ``length`` tokens of this draft."""
+        if length >= len(self.tokens):
+            return self
+        return Draft(
+            self.tokens[:length],
+            None if self.probabilities is None else self.probabilities[:length],
+            None if self.distributions is None else self.distributions[:length],
+            self.confidence,
+            self.match_length,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +190,108 @@ class PluginContext:
     """The plugin's own table ``[plugins.NAME]`` of the configuration, unchecked."""
     namespace: Mapping[str, str] = field(default_factory=dict)
     """Everything that changes the contents of KV cells: model fingerprint, cache types, build."""
+
+
+class ServerAccess(Protocol):
+    """The HTTP server, as route handlers of plugins use it. All methods are for its event loop."""
+
+    @property
+    def model(self) -> ModelInfo: ...
+
+    @property
+    def context_length(self) -> int:
+        """Tokens one sequence can hold."""
+        ...
+
+    def chat_tokens(self, messages: Sequence[Mapping[str, object]]) -> tuple[int, ...]:
+        """The prompt of a chat, by the model's template. Raises InvalidRequest."""
+        ...
+
+    def raw_tokens(self, text: str) -> tuple[int, ...]:
+        """The prompt of a text to be continued as it is. Raises InvalidRequest."""
+        ...
+
+    def tenant(self, connection: object) -> str:
+        """Whose prefixes the caller of a Litestar request shares: for ``Request.tenant``."""
+        ...
+
+    async def run(self, request: Request) -> list[Event]:
+        """All events of ``request``; raises its error where it fails. Cancelling the call cancels it."""
+        ...
+
+    async def on_engine(self, action: Callable[[], T]) -> T:
+        """Run ``action`` on the engine thread, between two steps. It stops every user while it runs."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """A request for an answer, as far as it asks for what the core does not do."""
+
+    endpoint: Literal["chat", "completions"]
+    fields: Mapping[str, object]
+    """By name: what the OpenAI API has and the core has not (``response_format``, ``tools``), what only
+    plugins know, and the fields of the object ``reame``, as ``reame.NAME``. Never null."""
+    n: int
+    """Answers asked for."""
+    streamed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallPart:
+    """A piece of a tool call; ``id`` and ``name`` belong to its first piece."""
+
+    index: int
+    arguments: str = ""
+    id: str = ""
+    name: str = ""
+
+
+class ReplyParser(Protocol):
+    """Turns the text of one choice into content (texts) and tool calls, as it comes."""
+
+    def push(self, text: str) -> Sequence[str | ToolCallPart]:
+        """What is known after ``text`` has come."""
+        ...
+
+    def end(self) -> Sequence[str | ToolCallPart]:
+        """What was held back, at the end of the text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldService:
+    """What a plugin does for a request. One that serves no field of it answers None instead."""
+
+    fields: frozenset[str]
+    """The names in ``ApiRequest.fields`` that are taken care of."""
+    extra: object = None
+    """For the plugin's engine hooks: ``Request.extra[plugin]``."""
+    tools: Sequence[Mapping[str, object]] = ()
+    """Shown to the model by the chat template."""
+    parser: Callable[[], ReplyParser] | None = None
+    """Makes a parser for each choice of a chat."""
+    candidates: int | None = None
+    """Compute so many choices and answer with the one that ``select_winner`` chooses, or with the most
+    probable one where it chooses none. Only for requests with ``n`` 1."""
+    report: Callable[[], object] | None = None
+    """Called at the end of the answer: a JSON value for ``reame.plugins.NAME`` in the response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of a metric."""
+
+    value: float
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A counter or gauge for Prometheus, called ``reame_PLUGIN_NAME`` there (counters end in ``_total``)."""
+
+    name: str
+    description: str
+    kind: Literal["counter", "gauge"]
+    samples: Sequence[Sample]
+    """With the same label names in all."""

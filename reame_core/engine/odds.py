@@ -1,0 +1,92 @@
+"""How often a source of drafts is right: what was seen of it in general, and lately in one sequence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from reame_core.plugins.api import Draft
+
+_PRIOR_TESTED, _PRIOR_ACCEPTED = 4.0, 2.4
+"""A source nobody knows yet is right with 60 %, and that opinion weighs as much as four tokens."""
+_GENERAL_MEMORY = 0.995
+_LATE_MEMORY = 0.85
+_GENERAL_WEIGHT = 4.0
+"""Tokens of a sequence that count as much as everything seen before it."""
+_MOST = 0.995
+
+
+@dataclass(slots=True)
+class Tally:
+    """Drafted tokens that were tested and kept, older ones counting less."""
+
+    memory: float
+    accepted: float = 0.0
+    tested: float = 0.0
+
+    def observe(self, accepted: int, rejected: bool) -> None:
+        """``accepted`` tokens were kept, and then one was ``rejected`` or the draft ended."""
+        self.accepted = self.accepted * self.memory + accepted
+        self.tested = self.tested * self.memory + accepted + rejected
+
+
+def bucket(draft: Draft) -> tuple[int, int]:
+    """Drafts that should be equally good: by the length of the match and what the source says itself."""
+    match = min(6, (draft.match_length or 0).bit_length())
+    belief = -1 if draft.confidence is None else min(3, int(4 * draft.confidence))
+    return match, belief
+
+
+@dataclass(slots=True)
+class SourceOdds:
+    """What is known of one source in general, by ``bucket``."""
+
+    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
+
+    def chance(self, kind: tuple[int, int]) -> float:
+        """The chance of one drafted token to be kept."""
+        tally = self.tallies.get(kind)
+        if tally is None:
+            return _PRIOR_ACCEPTED / _PRIOR_TESTED
+        return (tally.accepted + _PRIOR_ACCEPTED) / (tally.tested + _PRIOR_TESTED)
+
+    def observe(self, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
+        """See ``Tally``."""
+        self.tallies.setdefault(kind, Tally(_GENERAL_MEMORY)).observe(accepted, rejected)
+
+
+@dataclass(slots=True)
+class Track:
+    """One source in one sequence: its late record by length of the match, and a proposal that is compared with
+    what comes."""
+
+    late: dict[int, Tally] = field(default_factory=dict)
+    shadow: tuple[int, ...] = ()
+    """A proposal that was not paid for: what the sequence says next tells what it would have been worth."""
+    shadow_at: int = 0
+    """How many tokens were known when it was made."""
+    shadow_kind: tuple[int, int] = (0, -1)
+    rest: int = 0
+    """Steps until the source is asked again."""
+    patience: int = 4
+    """Steps to rest when it does not pay the next time; doubles, and falls back when it pays."""
+
+    def chance(self, kind: tuple[int, int], general: float) -> float:
+        """The chance of a token to be kept, from the late record and the ``general`` opinion."""
+        late = self.late.get(kind[0])
+        if late is None:
+            return min(_MOST, general)
+        return min(_MOST, (late.accepted + _GENERAL_WEIGHT * general) / (late.tested + _GENERAL_WEIGHT))
+
+    def observe(self, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
+        """See ``Tally``."""
+        self.late.setdefault(kind[0], Tally(_LATE_MEMORY)).observe(accepted, rejected)
+
+
+def expected(chance: float, tokens: int) -> list[float]:
+    """The chance of each of the first ``tokens`` drafted tokens to be kept, all before it being kept."""
+    chances = []
+    product = 1.0
+    for _ in range(tokens):
+        product *= chance
+        chances.append(product)
+    return chances
