@@ -1,4 +1,4 @@
-"""The hooks of Reame: five that carry the design, and the lifecycle around them.
+"""The hooks of Reame: five that carry the design, the lifecycle around them, and three of the HTTP server.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
@@ -13,15 +13,21 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from reame_core.plugins.api import (
+        ApiRequest,
         Draft,
+        FieldService,
         Group,
         KVAccess,
+        Metric,
         PluginContext,
         SequenceView,
+        ServerAccess,
         Stage,
         TokenChooser,
         Verdict,
@@ -89,3 +95,24 @@ def persist(sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
     Called when the whole prompt of a sequence is in memory (``Stage.PREFIX``) and when its generation has
     ended (``Stage.END``), cancelled ones included. Export quickly and hand anything slow to a thread of
     your own."""
+
+
+@hookspec
+def register_routes(server: ServerAccess) -> Sequence[object] | None:
+    """Answer Litestar route handlers to be added to the HTTP server.
+
+    Called once, on the server's event loop, when the model is loaded. Keys, limits, error shapes and the log
+    are the server's: a handler raises an error of ``reame_core.errors``. It must not block the loop."""
+
+
+@hookspec
+def serve_fields(request: ApiRequest) -> FieldService | None:
+    """Take care of fields of a request that the core does not serve itself.
+
+    Called for each chat or completion that has such fields, on a thread of the server's, for several requests
+    at the same time. Raise InvalidRequest for a wrong value, with the field's name as ``param``."""
+
+
+@hookspec
+def metrics() -> Sequence[Metric] | None:
+    """Answer what to add to ``/metrics``. Called at each scrape, on the server's event loop."""

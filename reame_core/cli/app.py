@@ -8,6 +8,7 @@ from reame_core.cli.config_command import config
 from reame_core.cli.group import ReameGroup
 from reame_core.cli.plugins_command import plugins
 from reame_core.cli.run_command import run
+from reame_core.cli.serve_command import serve
 
 EPILOG = """\b
 Environment:
@@ -26,5 +27,6 @@ def reame() -> None:
 
 
 reame.add_command(run)
+reame.add_command(serve)
 reame.add_command(plugins)
 reame.add_command(config)

@@ -32,8 +32,14 @@ class _SettingOption:
     help: str
     extends: bool = False
     """Given any number of times, each adding to a list."""
+    switch: bool = False
+    """Takes no value: given, it turns the setting on."""
 
     def decorate(self, command: Callable[..., Any]) -> Callable[..., Any]:
+        if self.switch:
+            return click.option(
+                self.option, help=self.help, is_flag=True, expose_value=False, callback=self._remember_switch
+            )(command)
         return click.option(
             self.option,
             metavar=self.metavar,
@@ -47,10 +53,38 @@ class _SettingOption:
         if value is not None and value != ():
             ctx.meta.setdefault(_FLAGS, []).append((self, value))
 
+    def _remember_switch(self, ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+        if value:
+            self._remember(ctx, parameter, "true")
+
 
 _MODEL = (
     _SettingOption("--threads", "model.threads", "N", "Threads that compute (default: what the CPU allows)."),
     _SettingOption("--context-length", "model.context_length", "N", "Tokens of prompt and answer together."),
+)
+_SERVER = (
+    _SettingOption("--host", "server.host", "ADDRESS", "Address to listen on (default: this machine only)."),
+    _SettingOption("--port", "server.port", "N", "Port to listen on (default: 8080; 0: any free one)."),
+    _SettingOption(
+        "--api-key",
+        "server.api_key",
+        "KEY",
+        "Key that clients must send, KEY or NAME:KEY; repeatable. Other users of this machine can see it: "
+        "better use --keys-file or REAME_SERVER__API_KEY.",
+        extends=True,
+    ),
+    _SettingOption("--keys-file", "server.keys_file", "FILE", "File of keys, one a line."),
+    _SettingOption(
+        "--allow-public-without-key",
+        "server.allow_public",
+        "",
+        "Listen on a public address although no key is set.",
+        switch=True,
+    ),
+    _SettingOption("--parallel", "engine.parallel", "N", "Sequences computed at the same time."),
+    _SettingOption("--grace", "server.grace_s", "SECONDS", "Time to finish running requests at the end."),
+    _SettingOption("--log-format", "server.log_format", "FORMAT", "console or json."),
+    _SettingOption("--log-level", "server.log_level", "LEVEL", "debug, info, warning or error."),
 )
 _PLUGINS = (
     _SettingOption(
@@ -76,6 +110,10 @@ def sampling_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def model_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return _decorate(command, _MODEL)
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return _decorate(command, _SERVER)
 
 
 def plugin_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -19,6 +19,7 @@ from reame_core.cli.options import (
     settings_of,
 )
 from reame_core.cli.prompt import check_text, read_prompt
+from reame_core.cli.serve_command import serve_model
 from reame_core.errors import EngineError, InvalidRequest, ReameError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ SOME_TOKEN = (0,)
 @click.option("--logprobs", type=int, metavar="K", help="With --json: log-probabilities and K alternatives.")
 @click.option("--raw", is_flag=True, help="Continue the prompt as it is, without the chat template.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@click.option("--serve", "as_server", is_flag=True, help="Serve the model over HTTP, as reame serve does.")
 @click.option("-v", "--verbose", is_flag=True, help="Report timings and what was reused.")
 @model_options
 @plugin_options
@@ -59,6 +61,7 @@ def run(
     logprobs: int | None,
     raw: bool,
     as_json: bool,
+    as_server: bool,
     verbose: bool,
 ) -> None:
     """Answer PROMPT with MODEL, a name in the catalogue or a path to a GGUF file.
@@ -70,6 +73,11 @@ def run(
     if verbose:
         log_more()
     settings = settings_of(ctx)
+    if as_server:
+        if prompt is not None:
+            raise InvalidRequest("--serve takes no prompt: clients send theirs", param="prompt")
+        serve_model(settings, model)
+        return
     if raw and system is not None:
         raise InvalidRequest("--system needs the chat template, which --raw turns off", param="system")
     if logprobs is not None and not as_json:

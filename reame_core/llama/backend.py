@@ -119,6 +119,7 @@ class LlamaBackend:
             eos_text=vocabulary.text_of(eos) if eos is not None else "",
             partial_removal=model.keeps_positions,
             window=max(0, int(lib.llama_model_n_swa(model.handle))),
+            fill_in_middle=vocabulary.fill_in_middle,
             threads=options.threads,
             description=model.description,
         )
@@ -191,7 +192,13 @@ class LlamaBackend:
         finally:
             lib.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
 
-    def import_range(self, sequence: int, start: int, end: int, state: bytes) -> bool:
+    def import_range(
+        self, sequence: int, start: int, end: int, state: bytes, keep: int | None = None
+    ) -> bool:
+        keep = end if keep is None else keep
+        window = self._info.window
+        if keep < end and (not self._info.partial_removal or 0 < window < end - start):
+            return False
         data = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
         try:
             if not lib.llama_state_seq_set_data(self._context, data, len(state), self._scratch):
@@ -199,11 +206,10 @@ class LlamaBackend:
             first = lib.llama_memory_seq_pos_min(self._memory, self._scratch)
             last = lib.llama_memory_seq_pos_max(self._memory, self._scratch)
             # Of a sliding-window layer only the window's cells are exported.
-            window = self._info.window
             earliest = max(start, end - window) if window else start
             if last != end - 1 or (self._info.partial_removal and not start <= first <= earliest):
                 return False
-            lib.llama_memory_seq_cp(self._memory, self._scratch, sequence, *self._span(start, end))
+            lib.llama_memory_seq_cp(self._memory, self._scratch, sequence, *self._span(start, keep))
             return True
         finally:
             lib.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)

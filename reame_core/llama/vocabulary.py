@@ -88,5 +88,13 @@ class Vocabulary:
         return token if token >= 0 else None
 
     @property
+    def fill_in_middle(self) -> tuple[int, int, int] | None:
+        """Prefix, suffix and middle token, where the model has all three."""
+        handle = self._handle
+        found = lib.llama_vocab_fim_pre(handle), lib.llama_vocab_fim_suf(handle), lib.llama_vocab_fim_mid(handle)
+        prefix, suffix, middle = (int(token) for token in found)
+        return (prefix, suffix, middle) if min(prefix, suffix, middle) >= 0 else None
+
+    @property
     def adds_bos(self) -> bool:
         return bool(lib.llama_vocab_get_add_bos(self._handle))

@@ -69,10 +69,16 @@ class KVAccess(Protocol):
         """The cells of positions [start, end), end <= length. Copies; about 1 ms for 10 MB."""
         ...
 
-    def restore(self, end: int, state: bytes) -> bool:
-        """Append the exported cells of positions [length, end). False where they do not fit this model or
-        this memory; nothing is changed then. Verify your checksum first: damaged bytes must not get here.
-        Only ``on_prefill`` may call it, and ``end`` must stay below the prompt's length."""
+    def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
+        """Append the exported cells of positions [length, end), or only those below ``keep``. False where they
+        do not fit this model or this memory; nothing is changed then. Verify your checksum first: damaged bytes
+        must not get here. Only ``on_prefill`` may call it, and what is kept must stay below the prompt's length."""
+        ...
+
+    def cut(self, length: int) -> bool:
+        """Keep only positions [0, length), to restore more than that from there on. False, with nothing changed,
+        where the model cannot or where memory has no room to compute again what is shared now. Only
+        ``on_prefill`` may call it."""
         ...
 
 
@@ -123,6 +129,11 @@ class TokenChooser(Protocol):
     def choose(self, logits: NDArray[np.float32]) -> int:
         """The next token for one line of logits (vocabulary,), greedy or drawn with the request's own
         random numbers. Call ``accept`` before the next line."""
+        ...
+
+    def confirm(self, logits: NDArray[np.float32], drafted: int) -> int:
+        """As ``choose``, but where the request is greedy and ``drafted`` is as good as the best token within
+        the measured noise of this host's kernels, it is the one."""
         ...
 
     def probabilities(self, logits: NDArray[np.float32]) -> NDArray[np.float32]:

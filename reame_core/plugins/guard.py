@@ -8,6 +8,10 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from reame_core.errors import InvalidRequest
+
+ANSWERED_BY_ERROR = frozenset({"serve_fields"})
+"""Hooks whose InvalidRequest is an answer for the client and no failure."""
 FAILURES_BEFORE_OFF = 3
 """In a row. After that a hook of a plugin is not called again in this process."""
 
@@ -40,6 +44,8 @@ class GuardedCall:
         try:
             answer = self._function(*arguments)
         except Exception as error:
+            if isinstance(error, InvalidRequest) and self.hook in ANSWERED_BY_ERROR:
+                raise
             self._failed(error)
             return None
         self._in_a_row = 0

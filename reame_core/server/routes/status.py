@@ -1,0 +1,55 @@
+"""GET /health, /v1/models and /metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from litestar import Response, get
+from msgspec import UNSET
+
+from reame_core.server.errors import ApiError
+from reame_core.server.metrics import CONTENT_TYPE
+from reame_core.server.responding import respond
+from reame_core.server.wire.responses import Health, ModelCard, ModelList
+
+if TYPE_CHECKING:
+    from litestar.handlers import HTTPRouteHandler
+
+    from reame_core.server.state import ServerState
+
+
+def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
+    @get("/health", tags=["Server"], response=Health)
+    async def health() -> Response[bytes]:
+        """200 while requests are served; 503 while the model is loaded and while the server shuts down."""
+        error = server.not_ready()
+        name = server.loaded.info.name if server.loaded is not None else None
+        body = Health(server.phase.value, name, UNSET if error is None else error.detail)
+        return respond(body, 200) if error is None else respond(body, error.status, **dict(error.headers))
+
+    @get("/v1/models", operation_id="listModels", tags=["OpenAI"], response=ModelList)
+    async def models() -> Response[bytes]:
+        """The model that is served, by all its names."""
+        server.ready()
+        return respond(ModelList([_card(server, name) for name in server.names]))
+
+    @get("/v1/models/{name:path}", operation_id="retrieveModel", tags=["OpenAI"], response=ModelCard)
+    async def model(name: str) -> Response[bytes]:
+        """One model."""
+        server.ready()
+        name = str(name).removeprefix("/")
+        server.check_name(name)
+        return respond(_card(server, name))
+
+    @get("/metrics", tags=["Server"])
+    async def metrics() -> Response[bytes]:
+        """Counters for Prometheus."""
+        if server.settings.metrics == "off":
+            raise ApiError(404, "there are no metrics here (server.metrics is off)", code="not_found")
+        return Response(server.metrics.exposition(), headers={"content-type": CONTENT_TYPE}, status_code=200)
+
+    return [health, models, model, metrics]
+
+
+def _card(server: ServerState, name: str) -> ModelCard:
+    return ModelCard(name, server.started_at, max_model_len=server.ready().worker.engine.options.context_length)

@@ -1,0 +1,66 @@
+"""Errors about routes that do not exist."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from litestar import Request, Response
+
+from reame_core.models.wording import nearest, printable
+from reame_core.server.errors import ApiError, api_error
+from reame_core.server.responding import JSON, trace_of_request
+
+if TYPE_CHECKING:
+    from litestar import Litestar
+
+AnyRequest = Request[Any, Any, Any]
+
+_OF_PLUGINS = {"/v1/sessions": "diskkv", "/v1/warm": "diskkv"}
+
+
+def no_route(request: AnyRequest, error: Exception) -> Response[bytes]:
+    """404, with the route that was probably meant. A plugin's own 404 is left as it is."""
+    if request.scope.get("route_handler") is not None:
+        return respond_to(request, error)
+    path = request.scope["path"]
+    message = f"there is no route {request.method} {printable(path)}"
+    for prefix, plugin in _OF_PLUGINS.items():
+        if path == prefix or path.startswith(f"{prefix}/"):
+            message += f"; it comes with the plugin {plugin!r} (the package reame-{plugin})"
+            return respond_to(request, ApiError(404, message, code="not_found"))
+    if hint := _hint(path, request.app):
+        message += f"; did you mean {hint}?"
+    return respond_to(request, ApiError(404, message, code="not_found"))
+
+
+def wrong_method(request: AnyRequest, error: Exception) -> Response[bytes]:
+    """405, with the methods there are."""
+    path = request.scope["path"]
+    methods = sorted({m for route in request.app.routes if route.path == path for m in _methods(route)})
+    message = f"{printable(path)} has no {request.method}"
+    headers = {}
+    if methods:
+        message += f", only {' and '.join(methods)}"
+        headers["allow"] = ", ".join([*methods, *(["HEAD"] if "GET" in methods else [])])
+    return respond_to(request, ApiError(405, message, code="method_not_allowed", headers=headers))
+
+
+def respond_to(request: AnyRequest, error: Exception) -> Response[bytes]:
+    """The response that ``error`` makes."""
+    trace = trace_of_request(request)
+    shown = api_error(error, trace.id)
+    trace.fields["error"] = shown.message
+    return Response(shown.body, media_type=JSON, status_code=shown.status, headers=dict(shown.headers))
+
+
+def _methods(route: Any) -> list[str]:
+    return [str(method) for method in getattr(route, "methods", ()) if method != "OPTIONS"]
+
+
+def _hint(path: str, app: Litestar) -> str:
+    known = [route.path for route in app.routes if "{" not in route.path]
+    without_twice = path.replace("/v1/v1/", "/v1/", 1)
+    for candidate in (without_twice, f"/v1{path}"):
+        if candidate != path and candidate in known:
+            return candidate
+    return next(iter(nearest(path, known, most=1)), "")

@@ -1,0 +1,209 @@
+"""Bodies of responses and of the chunks of a stream. A field that is UNSET is left out, None is null."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+FinishReason = Literal["stop", "length", "tool_calls"]
+Json = Any
+
+
+class PromptDetails(Struct):
+    cached_tokens: int
+    audio_tokens: int = 0
+
+
+class CompletionDetails(Struct):
+    reasoning_tokens: int = 0
+    audio_tokens: int = 0
+    accepted_prediction_tokens: int = 0
+    rejected_prediction_tokens: int = 0
+
+
+class Usage(Struct):
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    prompt_tokens_details: PromptDetails
+    completion_tokens_details: CompletionDetails
+
+
+class Timings(Struct):
+    """Wall-clock milliseconds; of several choices the longest counts."""
+
+    queued_ms: float
+    prefill_ms: float
+    decode_ms: float
+    prompt_tokens_per_second: float | None
+    tokens_per_second: float | None
+
+
+class Drafts(Struct):
+    drafted: int
+    accepted: int
+
+
+class ReameReport(Struct):
+    """How an answer came about."""
+
+    timings: Timings
+    prompt_tokens: dict[str, int]
+    """By where they came from: ``computed``, ``ram``, or the name of a plugin."""
+    speculation: Drafts
+    plugins: dict[str, Json] | UnsetType = UNSET
+
+
+class TopLogprob(Struct):
+    token: str
+    logprob: float
+    bytes: list[int]
+
+
+class TokenLogprob(Struct):
+    token: str
+    logprob: float
+    bytes: list[int]
+    top_logprobs: list[TopLogprob]
+
+
+class ChatLogprobs(Struct):
+    content: list[TokenLogprob]
+    refusal: None = None
+
+
+class FunctionCall(Struct):
+    name: str | UnsetType = UNSET
+    arguments: str = ""
+
+
+class ToolCall(Struct):
+    id: str | UnsetType
+    type: Literal["function"] | UnsetType
+    function: FunctionCall
+    index: int | UnsetType = UNSET
+    """In streams only."""
+
+
+class Message(Struct):
+    role: Literal["assistant"]
+    content: str | None
+    refusal: None = None
+    tool_calls: list[ToolCall] | UnsetType = UNSET
+
+
+class ChatChoice(Struct):
+    index: int
+    message: Message
+    logprobs: ChatLogprobs | None
+    finish_reason: FinishReason
+
+
+class ChatCompletion(Struct):
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[ChatChoice]
+    usage: Usage
+    object: Literal["chat.completion"] = "chat.completion"
+    reame: ReameReport | UnsetType = UNSET
+
+
+class Delta(Struct):
+    role: Literal["assistant"] | UnsetType = UNSET
+    content: str | UnsetType | None = UNSET
+    refusal: UnsetType | None = UNSET
+    tool_calls: list[ToolCall] | UnsetType = UNSET
+
+
+class ChatChunkChoice(Struct):
+    index: int
+    delta: Delta
+    logprobs: ChatLogprobs | None = None
+    finish_reason: FinishReason | None = None
+
+
+class ChatChunk(Struct):
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[ChatChunkChoice]
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    usage: Usage | UnsetType | None = UNSET
+    reame: ReameReport | UnsetType = UNSET
+
+
+class CompletionLogprobs(Struct):
+    """The four parallel lists of the legacy form."""
+
+    tokens: list[str]
+    token_logprobs: list[float]
+    top_logprobs: list[dict[str, float]]
+    text_offset: list[int]
+
+
+class CompletionChoice(Struct):
+    index: int
+    text: str
+    logprobs: CompletionLogprobs | None = None
+    finish_reason: Literal["stop", "length"] | None = None
+
+
+class Completion(Struct):
+    """Also the chunk of a stream."""
+
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+    choices: list[CompletionChoice]
+    object: Literal["text_completion"] = "text_completion"
+    usage: Usage | UnsetType | None = UNSET
+    reame: ReameReport | UnsetType = UNSET
+
+
+class ErrorDetail(Struct):
+    message: str
+    type: str
+    param: str | None
+    code: str | None
+
+
+class ErrorBody(Struct):
+    error: ErrorDetail
+
+
+class ModelCard(Struct):
+    id: str
+    created: int
+    object: Literal["model"] = "model"
+    owned_by: str = "reame"
+    max_model_len: int | UnsetType = UNSET
+    """Longest prompt and answer together, in tokens."""
+
+
+class ModelList(Struct):
+    data: list[ModelCard]
+    object: Literal["list"] = "list"
+
+
+class Health(Struct):
+    status: Literal["ok", "starting", "draining"]
+    model: str | None = None
+    error: ErrorDetail | UnsetType = UNSET
+
+
+class Tokens(Struct):
+    tokens: list[Json]
+    """Token ids, or objects with ``id`` and ``piece``."""
+    count: int
+    max_model_len: int
+
+
+class Text(Struct):
+    content: str
+    prompt: str
+    """The same, by the name that other servers give it."""
