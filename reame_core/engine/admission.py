@@ -44,7 +44,6 @@ class Admission:
             if sequence.donor in running and sequence.donor.computed < sequence.donor_length:
                 return True
             sequence.donor = None
-            return False
         if not sequence.request.reuse or not running:
             return False
         shareable = sequence.prompt[:-1]

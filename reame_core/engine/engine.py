@@ -61,6 +61,10 @@ class Engine:
                 f"a context of {options.context_length} tokens needs as many cells of KV memory, "
                 f"there are {info.kv_cells}"
             )
+        if options.parallel > info.usable_sequences:
+            raise ConfigError(
+                f"parallel is {options.parallel}, the model was loaded for {info.usable_sequences} sequences"
+            )
         self._clock = clock
         self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
         self._admission = Admission(self.memory, options.parallel)
@@ -73,6 +77,7 @@ class Engine:
         )
         self._groups: list[RequestGroup] = []
         self._turn = 0
+        self._rejectable = 0
         self._numbers = 0
         self.steps = 0
 
@@ -121,13 +126,13 @@ class Engine:
     def fail_all(self, error: Exception) -> None:
         """Every request ends with ``error`` and nothing is remembered: the way out of an unknown state."""
         self._admission.waiting.clear()
-        self.memory.reset()
         for group in self._groups:
             for sequence in group.sequences:
                 if not group.ended(sequence.choice):
                     group.emit(Failed(sequence.choice, error))
             group.flush()
         self._groups = []
+        self.memory.reset()
 
     def _stop(self, sequence: Sequence) -> None:
         if sequence.slot is not None:
@@ -163,6 +168,7 @@ class Engine:
         self.steps += 1
         self._turn += 1
         turn = self._turn % len(running)
+        self._rejectable = self.memory.rejectable
         parts = self._scheduler.plan(running[turn:] + running[:turn], self._draft)
         if self._compute(parts):
             self._advance(parts)
@@ -171,7 +177,11 @@ class Engine:
         return True
 
     def _draft(self, sequence: Sequence, limit: int) -> Draft | None:
-        return self._plugins.propose_draft(sequence, min(limit, self.options.max_draft))
+        limit = min(limit, self.options.max_draft, self._rejectable)
+        draft = self._plugins.propose_draft(sequence, limit)
+        if draft is not None:
+            self._rejectable -= len(draft.tokens)
+        return draft
 
     def _compute(self, parts: list[Part]) -> bool:
         """Decode the rows of ``parts``; where that fails, its sequences fail and all others go on."""

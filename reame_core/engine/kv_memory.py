@@ -56,6 +56,13 @@ class KVMemory:
         """Cells that running sequences have not taken yet but may."""
         return sum(s.holder.limit - 1 - s.length for s in self._held if s.holder is not None)
 
+    @property
+    def rejectable(self) -> int:
+        """Drafted tokens that may all be rejected in one step without giving the order of cells up."""
+        if not self._strict or len(self.active) < 2:
+            return self.ledger.capacity
+        return self.ledger.free - self.promised
+
     def longest_prefix(self, tokens: NDArray[np.int32], tenant: str) -> tuple[Slot | None, int]:
         """(slot, length) of the longest prefix of ``tokens`` in memory that can be shared."""
         best: Slot | None = None
@@ -87,9 +94,13 @@ class KVMemory:
         if slot is None:
             return False
         given = donor is None or slot is donor or self._share(donor, slot, shared, total)
-        if not given and self._short_of(total):
+        if donor is not None and not given and self._short_of(total):
             self._free.append(slot)
-            return False
+            if self.active:
+                return False
+            # Nothing runs that could end: what is remembered has to go, although it would have been of use.
+            self.forget(donor, now=True)
+            return self.admit(sequence)
         if slot not in self._held:
             self._held.append(slot)
         slot.start(sequence)
@@ -216,9 +227,10 @@ class KVMemory:
 
     def forget(self, slot: Slot, *, now: bool = False) -> None:
         """Free the slot, and its cells as soon as that disorders nobody, or ``now``."""
-        self._cut(slot, 0, now=now)
         if slot.holder is not None:
             slot.holder.slot = None
+            slot.holder = None
+        self._cut(slot, 0, now=now)
         slot.empty()
         self._held.remove(slot)
         self._free.append(slot)
@@ -238,11 +250,15 @@ class KVMemory:
 
     def reset(self) -> None:
         """Forget everything, running sequences included."""
-        for slot in list(self._held):
-            self.forget(slot, now=True)
+        for slot in self._held:
+            if slot.holder is not None:
+                slot.holder.slot = None
+            slot.empty()
+        self._free += self._held
+        self._held.clear()
         self._retired.clear()
-        self._backend.clear()
         self.ledger.reset()
+        self._backend.clear()
 
     def _touch(self, slot: Slot) -> None:
         self._uses += 1

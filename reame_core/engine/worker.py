@@ -139,4 +139,7 @@ class EngineWorker:
             action(self.engine)
         except Exception as error:
             log.exception("the engine's step failed; all requests under way fail with it")
-            self.engine.fail_all(EngineError(f"internal error: {error}"))
+            try:
+                self.engine.fail_all(EngineError(f"internal error: {error}"))
+            except Exception:
+                log.exception("the KV memory could not be cleared")

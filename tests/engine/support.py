@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -191,17 +191,16 @@ def play(engine: Engine, *requests: Request) -> list[Answers]:
 
 def plain(request: Request, **backend: Any) -> list[tuple[object, ...]]:
     """What ``request`` says on a fresh engine, alone, computed from nothing: the path to compare with."""
-    alone = Request(
-        **{
-            **{name: getattr(request, name) for name in request.__dataclass_fields__},
-            "reuse": False,
-            "speculate": False,
-            "select": False,
-        }
-    )
+    alone = replace(request, reuse=False, speculate=False, select=False)
     backend.setdefault("cells", 512)
-    engine = engine_on(FakeBackend(**backend), parallel=1)
-    return play(engine, alone)[0].said
+    key = repr((alone, sorted(backend.items())))
+    if key not in _PLAIN or request.sampling.seed is None:
+        engine = engine_on(FakeBackend(**backend), parallel=1)
+        _PLAIN[key] = play(engine, alone)[0].said
+    return _PLAIN[key]
+
+
+_PLAIN: dict[str, list[tuple[object, ...]]] = {}
 
 
 def answers(
