@@ -20,8 +20,8 @@ from reame_core.engine.plugin_bridge import PluginBridge
 from reame_core.engine.request import Request
 from reame_core.engine.schedule import Part, Scheduler
 from reame_core.engine.sequence import Sequence
+from reame_core.engine.speculation import Speculation
 from reame_core.errors import ConfigError, ContextLengthExceeded, EngineError, InvalidRequest
-from reame_core.plugins.api import Draft
 
 log = logging.getLogger("reame.engine")
 
@@ -35,7 +35,12 @@ class EngineOptions:
     stall_ms: float = 200.0
     max_rows: int = 512
     residents: int = 32
-    max_draft: int = 32
+    max_draft: int = 64
+    """Tokens in one draft; 0 for no drafts."""
+    price_drafts: bool = True
+    """False gives every draft its rows, paying or not: for tests."""
+    noise_floor: float = 0.0
+    """Logits within which a greedy request takes a drafted token for the best; see ``noise``."""
     exact: ExactShapes | None = None
     """Only batches of these shapes, whose rows are bit-identical; None for any shape."""
 
@@ -68,7 +73,15 @@ class Engine:
         self._clock = clock
         self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
         self._admission = Admission(self.memory, options.parallel)
-        self._generator = Generator(backend, self.memory, self._plugins, clock)
+        self.speculation = Speculation(
+            self._plugins.draft_sources,
+            self._plugins.propose_draft,
+            self.cost,
+            options.max_draft,
+            clock,
+            priced=options.price_drafts,
+        )
+        self._generator = Generator(backend, self.memory, self._plugins, self.speculation, clock)
         most = min(options.max_rows, info.max_rows)
         if options.exact is not None:
             most = min(most, options.exact.most)
@@ -77,7 +90,6 @@ class Engine:
         )
         self._groups: list[RequestGroup] = []
         self._turn = 0
-        self._rejectable = 0
         self._numbers = 0
         self.steps = 0
 
@@ -92,7 +104,7 @@ class Engine:
         now = self._clock()
         for choice in range(group.choices):
             self._numbers += 1
-            sequence = Sequence(self._numbers, group, choice, limit, now)
+            sequence = Sequence(self._numbers, group, choice, limit, now, self.options.noise_floor)
             group.sequences.append(sequence)
             self._admission.waiting.append(sequence)
         self._groups.append(group)
@@ -168,20 +180,13 @@ class Engine:
         self.steps += 1
         self._turn += 1
         turn = self._turn % len(running)
-        self._rejectable = self.memory.rejectable
-        parts = self._scheduler.plan(running[turn:] + running[:turn], self._draft)
+        drafts = self.speculation.choose
+        parts = self._scheduler.plan(running[turn:] + running[:turn], drafts, self.memory.rejectable)
         if self._compute(parts):
             self._advance(parts)
         self._judge_groups()
         self._close_done_groups()
         return True
-
-    def _draft(self, sequence: Sequence, limit: int) -> Draft | None:
-        limit = min(limit, self.options.max_draft, self._rejectable)
-        draft = self._plugins.propose_draft(sequence, limit)
-        if draft is not None:
-            self._rejectable -= len(draft.tokens)
-        return draft
 
     def _compute(self, parts: list[Part]) -> bool:
         """Decode the rows of ``parts``; where that fails, its sequences fail and all others go on."""
@@ -189,8 +194,8 @@ class Engine:
         for part in parts:
             tokens = part.sequence.buffer[part.start : part.end].tolist()
             first_wanted = len(tokens) - 1 if part.reaches_the_newest else len(tokens)
-            if part.draft:
-                tokens += part.draft.tokens
+            if part.proposal:
+                tokens += part.proposal.draft.tokens
             slot = part.sequence.slot
             assert slot is not None
             rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
@@ -226,7 +231,7 @@ class Engine:
         for part in parts:
             wanted = 0
             if part.reaches_the_newest:
-                wanted = 1 + (len(part.draft.tokens) if part.draft else 0)
+                wanted = 1 + part.drafted
             try:
                 self._generator.advance(part, logits[line : line + wanted])
             except Exception as error:

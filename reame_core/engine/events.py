@@ -28,8 +28,16 @@ class Usage:
     """Prompt tokens that had to be computed."""
     reused: dict[str, int] = field(default_factory=dict)
     """Prompt tokens remembered instead, by tier: ``ram``, or the name of the plugin that restored them."""
-    drafted: int = 0
-    accepted: int = 0
+    drafts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """(drafted, accepted) tokens by source."""
+
+    @property
+    def drafted(self) -> int:
+        return sum(drafted for drafted, _ in self.drafts.values())
+
+    @property
+    def accepted(self) -> int:
+        return sum(accepted for _, accepted in self.drafts.values())
 
 
 @dataclass(frozen=True, slots=True)

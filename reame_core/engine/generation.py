@@ -14,6 +14,7 @@ from reame_core.engine.plugin_bridge import PluginBridge
 from reame_core.engine.sampling import token_logprob
 from reame_core.engine.schedule import Part
 from reame_core.engine.sequence import Sequence
+from reame_core.engine.speculation import Speculation
 from reame_core.engine.verification import verify_draft
 from reame_core.errors import EngineError
 from reame_core.plugins.api import Draft, Stage
@@ -25,11 +26,17 @@ class Generator:
     """Advances sequences by the logits of a step and ends them."""
 
     def __init__(
-        self, backend: Backend, memory: KVMemory, plugins: PluginBridge, clock: Callable[[], float]
+        self,
+        backend: Backend,
+        memory: KVMemory,
+        plugins: PluginBridge,
+        speculation: Speculation,
+        clock: Callable[[], float],
     ) -> None:
         self._backend = backend
         self._memory = memory
         self._plugins = plugins
+        self._speculation = speculation
         self._clock = clock
         self._end_tokens = backend.info.end_tokens
 
@@ -39,21 +46,23 @@ class Generator:
         sequence, slot = part.sequence, part.sequence.slot
         if slot is None:
             raise AssertionError("a sequence without a slot was computed")
-        if slot.length >= sequence.prompt_length and not sequence.prefix_persisted:
-            sequence.prefix_persisted = True
-            self._plugins.persist(sequence, Stage.PREFIX)
         if not part.reaches_the_newest:
             return
         if sequence.first_token_at is None:
             sequence.first_token_at = self._clock()
-        tokens = self._next_tokens(sequence, part.draft, lines)
+        tokens = self._next_tokens(sequence, part.proposal.draft if part.proposal else None, lines)
         before = sequence.known
         ended = self._append(sequence, tokens, lines)
-        if part.draft:
-            sequence.drafted += len(part.draft.tokens)
-            sequence.accepted += min(len(tokens) - 1, sequence.known - before)
+        if part.proposal:
+            accepted = min(len(tokens) - 1, sequence.known - before)
+            drafted_before, accepted_before = sequence.drafts.get(part.proposal.source, (0, 0))
+            sequence.drafts[part.proposal.source] = drafted_before + part.drafted, accepted_before + accepted
+            self._speculation.observe(sequence, part.proposal, accepted, ended is not None)
         # Cells of rejected tokens, and of accepted ones behind the end of the answer.
         self._memory.truncate(slot, min(part.end + len(tokens) - 1, sequence.known))
+        if not sequence.prefix_persisted:
+            sequence.prefix_persisted = True
+            self._plugins.persist(sequence, Stage.PREFIX)
         if ended is not None:
             self.finish(sequence, *ended)
 
@@ -113,6 +122,7 @@ class Generator:
             self._plugins.persist(sequence, Stage.END)
             self._memory.release(slot)
             sequence.slot = None
+        self._speculation.forget(sequence)
         started = sequence.first_token_at
         sequence.group.emit(
             Finished(
@@ -123,8 +133,7 @@ class Generator:
                     completion=sequence.generated,
                     computed=computed,
                     reused=dict(sequence.reused),
-                    drafted=sequence.drafted,
-                    accepted=sequence.accepted,
+                    drafts=dict(sequence.drafts),
                 ),
                 timings=Timings(
                     queued=1000 * (sequence.admitted_at - sequence.submitted_at),
@@ -137,6 +146,7 @@ class Generator:
 
     def fail(self, sequence: Sequence, error: Exception) -> None:
         """The sequence ends badly: nothing it computed can be trusted."""
+        self._speculation.forget(sequence)
         if sequence.slot is not None:
             self._memory.discard(sequence.slot)
         sequence.group.emit(Failed(sequence.choice, error))

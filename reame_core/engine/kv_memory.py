@@ -164,6 +164,13 @@ class KVMemory:
             slot.append(cells[start : start + count])
             start += count
 
+    def give_up(self, slot: Slot, length: int) -> bool:
+        """Keep only the first ``length`` of the tokens that ``slot`` shares with others, and promise it cells
+        of its own instead. False, with nothing changed, where there are none."""
+        if not self._partial or slot.length - length > self.ledger.free - self.promised:
+            return False
+        return self.truncate(slot, length)
+
     def truncate(self, slot: Slot, length: int) -> bool:
         """Keep only the first ``length`` tokens. False where the model cannot: the slot is empty then."""
         return length >= slot.length or self._cut(slot, length, now=False)

@@ -49,17 +49,28 @@ class SlotAccess:
             raise ValueError(f"[{start}, {end}) is not within the {slot.length} positions in memory")
         return self._backend.export_range(slot.index, start, end)
 
-    def restore(self, end: int, state: bytes) -> bool:
+    def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
         slot = self._open_slot()
-        if not slot.length < end < self._restore_below:
+        kept = end if keep is None else keep
+        if not slot.length < kept < self._restore_below or kept > end:
             raise ValueError(
-                f"cannot restore up to {end}: {slot.length} positions are in memory and the end must stay "
-                f"below {self._restore_below}"
+                f"cannot restore up to {kept}: {slot.length} positions are in memory, the state ends at {end} "
+                f"and what is kept must stay below {self._restore_below}"
             )
-        if not self._backend.import_range(slot.index, slot.length, end, state):
+        if end - slot.length > self._memory.ledger.free:
             return False
-        self._memory.computed([(slot, end - slot.length)])
+        if not self._backend.import_range(slot.index, slot.length, end, state, kept):
+            return False
+        self._memory.computed([(slot, kept - slot.length)])
         return True
+
+    def cut(self, length: int) -> bool:
+        slot = self._open_slot()
+        if not 0 <= length <= slot.length or not self._restore_below:
+            raise ValueError(
+                f"cannot cut to {length}: {slot.length} positions are in memory, and only on_prefill may do it"
+            )
+        return self._memory.give_up(slot, length)
 
 
 class PluginBridge:
@@ -70,6 +81,7 @@ class PluginBridge:
         self._backend = backend
         self._memory = memory
         self._can_draft = backend.info.partial_removal
+        self._drafters = dict(hooks.propose_draft.calls)
 
     def on_prefill(self, sequence: Sequence) -> None:
         """Let plugins restore what memory does not have of the prompt."""
@@ -83,29 +95,30 @@ class PluginBridge:
             access.close()
             if slot.length > before:
                 sequence.reused[plugin] = sequence.reused.get(plugin, 0) + slot.length - before
+            elif slot.length < before:
+                _limit(sequence.reused, slot.length)
             if _is_whole(answer):
                 break
             if answer is not None:
                 log.warning("plugin %s: on_prefill answered %.80r, not a number of tokens", plugin, answer)
 
-    def propose_draft(self, sequence: Sequence, limit: int) -> Draft | None:
-        """The first usable draft of at most ``limit`` tokens."""
-        if not self._can_draft or not sequence.request.speculate or limit < 1:
+    @property
+    def draft_sources(self) -> tuple[str, ...]:
+        """The plugins that propose drafts, in the order in which they are asked. None for a model that could
+        not take a rejected token back."""
+        return tuple(self._drafters) if self._can_draft else ()
+
+    def propose_draft(self, source: str, sequence: Sequence, limit: int) -> Draft | None:
+        """A usable draft of at most ``limit`` tokens from the plugin ``source``."""
+        draft = self._drafters[source](sequence, limit)
+        if draft is None:
             return None
-        for plugin, call in self._hooks.propose_draft.calls:
-            draft = call(sequence, limit)
-            if draft is None:
-                continue
-            try:
-                usable = self._usable(draft, limit)
-            except Exception as error:
-                log.warning(
-                    "plugin %s: propose_draft answered %.80r, no usable draft: %s", plugin, draft, error
-                )
-                continue
-            if usable.tokens:
-                return usable
-        return None
+        try:
+            usable = self._usable(draft, limit)
+        except Exception as error:
+            log.warning("plugin %s: propose_draft answered %.80r, no usable draft: %s", source, draft, error)
+            return None
+        return usable if usable.tokens else None
 
     def _usable(self, draft: Draft, limit: int) -> Draft:
         """``draft`` cut to ``limit`` tokens. Raises whatever for what is no draft."""
@@ -121,7 +134,7 @@ class PluginBridge:
             drawn = rows[np.arange(len(tokens)), tokens]
             if not (rows.min() >= 0 and drawn.min() > 0 and np.allclose(rows.sum(axis=1), 1, atol=1e-3)):
                 raise ValueError("it cannot have been drawn from its distributions")
-        return Draft(tokens, draft.probabilities, rows, draft.confidence)
+        return Draft(tokens, draft.probabilities, rows, draft.confidence, draft.match_length)
 
     def verify(self, sequence: Sequence, draft: Draft, logits: NDArray[np.float32]) -> Verdict | None:
         """The verdict of the first plugin that gives one."""
@@ -162,6 +175,15 @@ class PluginBridge:
             access = SlotAccess(self._backend, self._memory, sequence.slot)
             self._hooks.persist.all(sequence, access, stage)
             access.close()
+
+
+def _limit(reused: dict[str, int], total: int) -> None:
+    """Lower the counts, the last ones first, so that they add up to ``total``."""
+    for tier in reversed(list(reused)):
+        surplus = sum(reused.values()) - total
+        reused[tier] -= min(surplus, reused[tier])
+        if not reused[tier]:
+            del reused[tier]
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -26,8 +26,11 @@ _COLDEST = 1e-6
 class Sampler:
     """The state of one choice: its random numbers and the tokens that penalties count."""
 
-    def __init__(self, params: SamplingParams, prompt: Iterable[int], choice: int = 0) -> None:
+    def __init__(
+        self, params: SamplingParams, prompt: Iterable[int], choice: int = 0, noise_floor: float = 0.0
+    ) -> None:
         self._params = params
+        self._noise_floor = noise_floor
         entropy = None if params.seed is None else [params.seed & ((1 << 64) - 1), choice]
         self._seeds = np.random.SeedSequence(entropy)
         self._random: np.random.Generator | None = None
@@ -54,6 +57,17 @@ class Sampler:
             return int(adjusted.argmax())
         tokens, weights = self._candidates(adjusted)
         return _invert(tokens, weights, self.uniform())
+
+    def confirm(self, logits: Logits, drafted: int) -> int:
+        """The token chosen; a greedy request takes ``drafted`` where it is within the noise floor of the best.
+
+        Kernels for many rows and for one row differ by about that much, so either token is what the model
+        says; taking the drafted one is what makes a repeated request give the very text it gave before."""
+        if self._params.temperature > 0 or not self._noise_floor:
+            return self.choose(logits)
+        adjusted = self._adjusted(logits)
+        best = int(adjusted.argmax())
+        return drafted if adjusted[drafted] >= adjusted[best] - self._noise_floor else best
 
     def probabilities(self, logits: Logits) -> Logits:
         """(vocabulary,) the distribution that ``choose`` draws from; one-hot when greedy."""

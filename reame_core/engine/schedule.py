@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.sequence import Sequence
-from reame_core.plugins.api import Draft
+from reame_core.engine.speculation import DraftRoom, Proposal
 
 GRID = 64
 """Prompts are cut at multiples of this, or of the largest power of two that fits the budget: from 64 rows
@@ -23,16 +23,25 @@ class Part:
     sequence: Sequence
     start: int
     end: int
-    draft: Draft | None = None
+    proposal: Proposal | None = None
+
+    @property
+    def drafted(self) -> int:
+        """Rows of the draft."""
+        return len(self.proposal.draft.tokens) if self.proposal else 0
 
     @property
     def rows(self) -> int:
-        return self.end - self.start + (len(self.draft.tokens) if self.draft else 0)
+        return self.end - self.start + self.drafted
 
     @property
     def reaches_the_newest(self) -> bool:
         """Whether the batch computes the last known token, so that the next one can be chosen."""
         return self.end == self.sequence.known
+
+
+DraftChoice = Callable[[Many[Sequence], int, DraftRoom], dict[int, Proposal]]
+"""(sequences, rows without drafts, room) to drafts by the id of their sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +59,36 @@ class Scheduler:
     """False for models that cannot drop part of a sequence: there the last prompt token is computed in a
     batch of its own, so that others with the same prompt can share all before it."""
 
-    def plan(self, running: Many[Sequence], draft: Callable[[Sequence, int], Draft | None]) -> list[Part]:
-        """``running`` in the order in which they are served; ``draft`` asks for at most so many tokens."""
+    def plan(self, running: Many[Sequence], drafts: DraftChoice, rejectable: int) -> list[Part]:
+        """``running`` in the order in which they are served; ``drafts`` chooses drafts for some of them,
+        of ``rejectable`` tokens in all."""
         served = running[: min(self.max_rows, self.max_outputs)]
         decoding = [s for s in served if s.decoding]
         filling = [s for s in served if not s.decoding]
         spare = self.max_rows - len(decoding)
+        within = max(1, self.cost.rows_within(self.stall_ms, self.max_rows) - len(decoding))
         if decoding and filling:
-            within = self.cost.rows_within(self.stall_ms, self.max_rows)
-            spare = max(1, within - len(decoding))
+            spare = min(spare, within)
+        outputs = min(self.max_outputs - len(served), rejectable)
         # Drafts leave at least half of the rows to prompts.
-        drafts = min(spare // 2 if filling else spare, self.max_outputs - len(served))
-        parts: list[Part] = []
-        for sequence in decoding:
-            limit = min(drafts, sequence.room - 1)
-            guess = draft(sequence, limit) if limit > 0 else None
-            part = Part(sequence, sequence.known - 1, sequence.known, guess)
-            drafts -= part.rows - 1
-            spare -= part.rows - 1
-            parts.append(part)
-        return parts + self._chunks(filling, spare)
+        room = DraftRoom(min(spare // 2 if filling else spare, outputs), min(within, outputs))
+        chosen = drafts(decoding, len(decoding), room) if decoding else {}
+        parts = [Part(s, s.known - 1, s.known, chosen.get(s.id)) for s in decoding]
+        drafted = sum(part.drafted for part in parts)
+        chunks = self._chunks(filling, spare - drafted)
+        riders = DraftRoom(
+            min(spare - drafted - sum(chunk.rows for chunk in chunks), outputs - drafted),
+        )
+        return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
+
+    @staticmethod
+    def _with_riders(chunks: list[Part], rows: int, room: DraftRoom, drafts: DraftChoice) -> list[Part]:
+        """``chunks``, with drafts for the answers to prompts that are complete with this batch."""
+        ready = [chunk.sequence for chunk in chunks if chunk.reaches_the_newest]
+        if not ready or room.most < 1:
+            return chunks
+        chosen = drafts(ready, rows + sum(chunk.rows for chunk in chunks), room)
+        return [replace(chunk, proposal=chosen.get(chunk.sequence.id)) for chunk in chunks]
 
     def _chunks(self, filling: Many[Sequence], budget: int) -> list[Part]:
         """``budget`` rows of prompt, shared evenly; what short prompts leave goes to the longer ones."""

@@ -23,7 +23,9 @@ class Sequence:
     to compute a long prefix of the same prompt.
     """
 
-    def __init__(self, number: int, group: RequestGroup, choice: int, limit: int, now: float) -> None:
+    def __init__(
+        self, number: int, group: RequestGroup, choice: int, limit: int, now: float, noise_floor: float = 0.0
+    ) -> None:
         request = group.request
         self.id = number
         self.group = group
@@ -37,12 +39,12 @@ class Sequence:
         self.slot: Slot | None = None
         self.donor: Sequence | None = None
         self.donor_length = 0
-        self.sampler = Sampler(request.sampling, request.prompt, choice)
+        self.sampler = Sampler(request.sampling, request.prompt, choice, noise_floor)
         self.output = OutputText(request.stop)
         self.logprob_sum = 0.0
         self.reused: dict[str, int] = {}
-        self.drafted = 0
-        self.accepted = 0
+        self.drafts: dict[str, tuple[int, int]] = {}
+        """(drafted, accepted) tokens by source."""
         self.cancelled = False
         self.submitted_at = now
         self.admitted_at = now

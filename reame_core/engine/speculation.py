@@ -5,7 +5,7 @@ chance to be kept, as learned for its source (``odds``). Each step takes the dra
 that give the most expected tokens per millisecond over all sequences of the batch, and often that is none.
 
 A source that does not pay is not switched off blindly: its proposals go on to be made now and then and are
-compared with what the sequence then says, which costs no row. So it comes back by itself when it is right again.
+compared with what the sequence then says, which costs no row. So it comes back by itself.
 """
 
 from __future__ import annotations
@@ -36,6 +36,15 @@ class Proposal:
 
     source: str
     draft: Draft
+
+
+@dataclass(frozen=True, slots=True)
+class DraftRoom:
+    """``most`` drafted tokens fit in the batch; ``gentle`` where somebody without a draft waits for it too, and
+    would otherwise get his one token late."""
+
+    most: int
+    gentle: int | None = None
 
 
 Ask = Callable[[str, Sequence, int], Draft | None]
@@ -73,18 +82,20 @@ class Speculation:
     cost: BatchCost
     most: int
     clock: Callable[[], float] = time.perf_counter
+    priced: bool = True
+    """False gives every draft all its rows."""
     totals: dict[str, SourceTotals] = field(default_factory=dict)
     _odds: dict[str, SourceOdds] = field(default_factory=dict)
     _tracks: dict[tuple[int, str], Track] = field(default_factory=dict)
     _propose_ms: dict[str, float] = field(default_factory=dict)
 
-    def choose(self, decoding: Many[Sequence], rows: int, spare: int) -> dict[int, Proposal]:
-        """Drafts by the id of their sequence, at most ``spare`` tokens in all, for a batch that has ``rows``
-        rows without them."""
-        if not self.sources or spare < 1 or self.most < 1:
+    def choose(self, sequences: Many[Sequence], rows: int, room: DraftRoom) -> dict[int, Proposal]:
+        """Drafts by the id of their sequence, for a batch that has ``rows`` rows without them."""
+        if not self.sources or room.most < 1 or self.most < 1:
             return {}
-        bids = [bid for sequence in decoding if (bid := self._best_bid(sequence, rows, spare)) is not None]
-        self._grant(bids, rows, spare)
+        bids = [bid for sequence in sequences if (bid := self._best_bid(sequence, room.most)) is not None]
+        alone = len(bids) == len(sequences) or room.gentle is None
+        self._grant(bids, rows, room.most if alone else min(room.most, room.gentle or 0))
         chosen = {}
         for bid in bids:
             draft = bid.proposal.draft
@@ -94,7 +105,7 @@ class Speculation:
                 self._watch(bid)
         return chosen
 
-    def _best_bid(self, sequence: Sequence, rows: int, spare: int) -> _Bid | None:
+    def _best_bid(self, sequence: Sequence, spare: int) -> _Bid | None:
         limit = min(spare, self.most, sequence.room - 1)
         if limit < 1 or not sequence.request.speculate:
             return None
@@ -128,6 +139,11 @@ class Speculation:
 
     def _grant(self, bids: list[_Bid], rows: int, spare: int) -> None:
         """Give rows to the tokens with the best chances, as many as give the most tokens per millisecond."""
+        if not self.priced:
+            for bid in bids:
+                bid.granted = min(spare, len(bid.chances))
+                spare -= bid.granted
+            return
         base = self.cost.estimate(rows)
         if base is None or not bids:
             return
@@ -188,9 +204,7 @@ class Speculation:
         track.patience = Track().patience
         self._observe(proposal.source, track, bucket(proposal.draft), accepted, rejected)
 
-    def _observe(
-        self, source: str, track: Track, kind: tuple[int, int], accepted: int, rejected: bool
-    ) -> None:
+    def _observe(self, source: str, track: Track, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
         track.observe(kind, accepted, rejected)
         self._general(source).observe(kind, accepted, rejected)
 

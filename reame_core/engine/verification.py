@@ -13,14 +13,14 @@ def verify_draft(draft: Draft, logits: NDArray[np.float32], chooser: TokenChoose
     """Judge ``draft`` by ``logits`` (len(draft.tokens) + 1, vocabulary).
 
     A looked-up draft is kept as long as it is what the target would have chosen anyway, with the same random
-    numbers. A draft sampled from distributions q is kept with probability min(1, p/q), and a rejected token
-    is resampled from the residual max(0, p - q) (Leviathan et al. 2023, Chen et al. 2023); both leave the
-    distribution of the output as it is without drafts.
+    numbers, or (greedy) ties with that within the noise floor. A draft sampled from distributions q is kept
+    with probability min(1, p/q), and a rejected token is resampled from the residual max(0, p - q) (Leviathan
+    et al. 2023, Chen et al. 2023); both leave the distribution of the output as it is without drafts.
     """
     if draft.distributions is not None:
         return _verify_sampled(draft, draft.distributions, logits, chooser)
     for index, drafted in enumerate(draft.tokens):
-        token = chooser.choose(logits[index])
+        token = chooser.confirm(logits[index], drafted)
         if token != drafted:
             return Verdict(index, token)
         chooser.accept(token)

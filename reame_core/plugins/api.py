@@ -70,14 +70,15 @@ class KVAccess(Protocol):
         ...
 
     def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
-        """Append the exported cells of positions [length, end), or only those below ``keep``. False where they
-        do not fit this model or this memory; nothing is changed then. Verify your checksum first: damaged bytes
-        must not get here. Only ``on_prefill`` may call it, and what is kept must stay below the prompt's length."""
+        """Append the exported cells of positions [length, end), or only those below ``keep``. False where
+        they do not fit this model or this memory; nothing is changed then. Verify your checksum first: damaged
+        bytes must not get here. Only ``on_prefill`` may call it, and what is kept must stay below the prompt's
+        length."""
         ...
 
     def cut(self, length: int) -> bool:
-        """Keep only positions [0, length), to restore more than that from there on. False, with nothing changed,
-        where the model cannot or where memory has no room to compute again what is shared now. Only
+        """Keep only positions [0, length), to restore more than that from there on. False, with nothing
+        changed, where the model cannot or where memory has no room to compute again what is shared now. Only
         ``on_prefill`` may call it."""
         ...
 

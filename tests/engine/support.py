@@ -154,6 +154,7 @@ def engine_on(
     """An engine on ``backend`` whose context is 256 tokens where nothing else is said."""
     backend = backend or FakeBackend()
     options.setdefault("context_length", min(256, backend.info.kv_cells))
+    options.setdefault("price_drafts", False)
     arguments = {} if clock is None else {"clock": clock}
     return Engine(backend, EngineOptions(**options), hooks, **arguments)
 
