@@ -253,7 +253,8 @@ class FakeBackend:
         cells = np.flatnonzero(mine)
         return cells[np.argsort(self._positions[cells])]
 
-    def import_range(self, sequence: int, start: int, end: int, state: bytes) -> bool:
+    def import_range(self, sequence: int, start: int, end: int, state: bytes, keep: int | None = None) -> bool:
+        keep = end if keep is None else keep
         if not state.startswith(_MAGIC) or (len(state) - len(_MAGIC)) % _STATE.itemsize:
             return False
         rows = np.frombuffer(state, _STATE, offset=len(_MAGIC))
@@ -262,11 +263,19 @@ class FakeBackend:
             return False
         if len(free) < len(rows) or (start and not self._info.partial_removal):
             return False
+        if not self._divides(start, end, keep):
+            return False
+        rows = rows[: keep - start]
         cells = free[: len(rows)]
         self._tokens[cells], self._positions[cells] = rows["token"], rows["position"]
         self._values[cells] = rows["value"]
         self._owners[cells, sequence] = True
         return True
+
+    def _divides(self, start: int, end: int, keep: int) -> bool:
+        """llama.cpp exports only the window's cells of a sliding-window layer: a part of those has gaps."""
+        window = self._info.window
+        return keep == end or (self._info.partial_removal and (not window or end - start <= window))
 
     def clear(self) -> None:
         self._owners[:] = False

@@ -118,3 +118,30 @@ def test_exported_cells_continue_like_computed_ones(gemma: LlamaBackend, length:
     restored, end = Runner(gemma, restoring).answers(tokens)[0]
     assert end.usage.reused == {"store": length - 1}
     assert restored == cold
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_part_of_a_block_continues_like_computed_cells(gemma: LlamaBackend, length: int) -> None:
+    block = 8
+    common = (length - 1) // block * block - 3
+    states: dict[int, bytes] = {}
+
+    def persist(sequence, kv, stage):
+        for end in range(block, length, block):
+            states.setdefault(end, kv.export(end - block, end))
+
+    def on_prefill(sequence, kv):
+        while kv.length < common:
+            end = kv.length + block
+            assert kv.restore(end, states[end], min(end, common))
+        return kv.length
+
+    tokens = prompt(length)
+    branch = (*tokens[:common], *prompt(20, seed=6)[1:])
+    keeping = EngineHooks(persist=GuardedHook((("store", persist),)))
+    restoring = EngineHooks(on_prefill=GuardedHook((("store", on_prefill),)))
+    Runner(gemma, keeping).answers(tokens)
+    cold, _ = Runner(gemma).answers(branch)[0]
+    restored, end = Runner(gemma, restoring).answers(branch)[0]
+    assert end.usage.reused == {"store": common}
+    assert restored == cold
