@@ -54,11 +54,19 @@ def serve(settings: Settings, open_model: Opener, note: Callable[[str], None]) -
     check_reach(settings.values.server, has_keys=bool(keys))
     listener = listen(settings.values.server)
     set_up_logs(settings.values.server)
+    if settings.values.server.log_format == "json":
+        note = _log_line
     server = ServerState(settings, keys)
     address = address_of(listener, settings.values.server.host)
     note(f"listening on {address}, loading the model")
     with contextlib.closing(listener):
         _Lifetime(server, listener, address, open_model, note).run()
+
+
+def _log_line(line: str) -> None:
+    """What is said to people, where everything has to be JSON."""
+    if line.strip():
+        log.info(line.strip())
 
 
 class _Uvicorn(uvicorn.Server):
@@ -156,7 +164,6 @@ class _Lifetime:
         server.phase = Phase.DRAINING
         if server.exchanges:
             running, grace = len(server.exchanges), server.settings.grace_s
-            log.info("shutting down", running=running, grace_s=grace)
             self._note(f"finishing {running} running requests within {grace:g} s; once more to stop at once")
             await self._wait_for_exchanges(grace)
         for exchange in list(server.exchanges):
@@ -180,7 +187,8 @@ class _Lifetime:
             self._note("stopped while the model was being loaded")
             os._exit(0)
         await asyncio.to_thread(self._loader.close)
-        log.info("stopped")
+        if self._failure is None:
+            self._note("stopped")
 
 
 class _Loader:

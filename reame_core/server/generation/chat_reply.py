@@ -122,10 +122,7 @@ class ChatChunks:
 
     def usage(self, usage: Usage, report: ReameReport) -> ChatChunk:
         """The chunk behind all choices."""
-        head = self._head
-        return ChatChunk(
-            head.id, head.created, head.model, head.system_fingerprint, [], usage=usage, reame=report
-        )
+        return self._of_head(choices=[], usage=usage, reame=report)
 
     def _role(self, choice: int) -> list[msgspec.Struct]:
         if choice in self._begun:
@@ -153,9 +150,26 @@ class ChatChunks:
         logprobs: ChatLogprobs | None = None,
         reason: FinishReason | None = None,
     ) -> ChatChunk:
-        head = self._head
         choices = [ChatChunkChoice(choice, delta, logprobs, reason)]
-        return ChatChunk(head.id, head.created, head.model, head.system_fingerprint, choices, usage=self._usage)
+        return self._of_head(choices=choices, usage=self._usage, reame=UNSET)
+
+    def _of_head(
+        self,
+        *,
+        choices: list[ChatChunkChoice],
+        usage: Usage | UnsetType | None,
+        reame: ReameReport | UnsetType,
+    ) -> ChatChunk:
+        head = self._head
+        return ChatChunk(
+            id=head.id,
+            created=head.created,
+            model=head.model,
+            system_fingerprint=head.system_fingerprint,
+            choices=choices,
+            usage=usage,
+            reame=reame,
+        )
 
 
 def _call_part(part: ToolCallPart) -> ToolCall:

@@ -71,10 +71,7 @@ class CompletionChunks:
 
     def usage(self, usage: Usage, report: ReameReport) -> Completion:
         """The chunk behind all choices."""
-        head = self._head
-        return Completion(
-            head.id, head.created, head.model, head.system_fingerprint, [], usage=usage, reame=report
-        )
+        return self._of_head([], usage, report)
 
     def _echo(self, choice: int) -> list[msgspec.Struct]:
         if choice in self._begun:
@@ -84,7 +81,21 @@ class CompletionChunks:
         return [self._chunk(CompletionChoice(choice, text))] if text else []
 
     def _chunk(self, choice: CompletionChoice) -> Completion:
+        return self._of_head([choice], self._usage, UNSET)
+
+    def _of_head(
+        self,
+        choices: list[CompletionChoice],
+        usage: Usage | UnsetType | None,
+        report: ReameReport | UnsetType,
+    ) -> Completion:
         head = self._head
         return Completion(
-            head.id, head.created, head.model, head.system_fingerprint, [choice], usage=self._usage
+            id=head.id,
+            created=head.created,
+            model=head.model,
+            system_fingerprint=head.system_fingerprint,
+            choices=choices,
+            usage=usage,
+            reame=report,
         )

@@ -31,7 +31,7 @@ def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
     async def models() -> Response[bytes]:
         """The model that is served, by all its names."""
         server.ready()
-        return respond(ModelList([_card(server, name) for name in server.names]))
+        return respond(ModelList(data=[_card(server, name) for name in server.names]))
 
     @get("/v1/models/{name:path}", operation_id="retrieveModel", tags=["OpenAI"], response=ModelCard)
     async def model(name: str) -> Response[bytes]:
@@ -52,4 +52,5 @@ def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
 
 
 def _card(server: ServerState, name: str) -> ModelCard:
-    return ModelCard(name, server.started_at, max_model_len=server.ready().worker.engine.options.context_length)
+    length = server.ready().worker.engine.options.context_length
+    return ModelCard(id=name, created=server.started_at, max_model_len=length)

@@ -100,14 +100,14 @@ class ChatChoice(Struct):
     finish_reason: FinishReason
 
 
-class ChatCompletion(Struct):
+class ChatCompletion(Struct, kw_only=True):
     id: str
+    object: Literal["chat.completion"] = "chat.completion"
     created: int
     model: str
     system_fingerprint: str
     choices: list[ChatChoice]
     usage: Usage
-    object: Literal["chat.completion"] = "chat.completion"
     reame: ReameReport | UnsetType = UNSET
 
 
@@ -125,13 +125,13 @@ class ChatChunkChoice(Struct):
     finish_reason: FinishReason | None = None
 
 
-class ChatChunk(Struct):
+class ChatChunk(Struct, kw_only=True):
     id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     created: int
     model: str
     system_fingerprint: str
     choices: list[ChatChunkChoice]
-    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
     usage: Usage | UnsetType | None = UNSET
     reame: ReameReport | UnsetType = UNSET
 
@@ -152,15 +152,15 @@ class CompletionChoice(Struct):
     finish_reason: Literal["stop", "length"] | None = None
 
 
-class Completion(Struct):
+class Completion(Struct, kw_only=True):
     """Also the chunk of a stream."""
 
     id: str
+    object: Literal["text_completion"] = "text_completion"
     created: int
     model: str
     system_fingerprint: str
     choices: list[CompletionChoice]
-    object: Literal["text_completion"] = "text_completion"
     usage: Usage | UnsetType | None = UNSET
     reame: ReameReport | UnsetType = UNSET
 
@@ -176,18 +176,18 @@ class ErrorBody(Struct):
     error: ErrorDetail
 
 
-class ModelCard(Struct):
+class ModelCard(Struct, kw_only=True):
     id: str
-    created: int
     object: Literal["model"] = "model"
+    created: int
     owned_by: str = "reame"
     max_model_len: int | UnsetType = UNSET
     """Longest prompt and answer together, in tokens."""
 
 
-class ModelList(Struct):
-    data: list[ModelCard]
+class ModelList(Struct, kw_only=True):
     object: Literal["list"] = "list"
+    data: list[ModelCard]
 
 
 class Health(Struct):
