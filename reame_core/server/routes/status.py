@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from litestar import Response, get
+from litestar import Request, Response, get
 from msgspec import UNSET
 
 from reame_core.server.errors import ApiError
@@ -34,10 +34,10 @@ def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
         return respond(ModelList(data=[_card(server, name) for name in server.names]))
 
     @get("/v1/models/{name:path}", operation_id="retrieveModel", tags=["OpenAI"], response=ModelCard)
-    async def model(name: str) -> Response[bytes]:
+    async def model(request: Request[Any, Any, Any]) -> Response[bytes]:
         """One model."""
         server.ready()
-        name = str(name).removeprefix("/")
+        name = str(request.path_params["name"]).removeprefix("/")
         server.check_name(name)
         return respond(_card(server, name))
 
