@@ -48,6 +48,9 @@ class Generator:
             raise AssertionError("a sequence without a slot was computed")
         if not part.reaches_the_newest:
             return
+        if not sequence.prefix_persisted:
+            sequence.prefix_persisted = True
+            self._plugins.persist(sequence, Stage.PREFIX)
         if sequence.first_token_at is None:
             sequence.first_token_at = self._clock()
         tokens = self._next_tokens(sequence, part.proposal.draft if part.proposal else None, lines)
@@ -60,9 +63,6 @@ class Generator:
             self._speculation.observe(sequence, part.proposal, accepted, ended is not None)
         # Cells of rejected tokens, and of accepted ones behind the end of the answer.
         self._memory.truncate(slot, min(part.end + len(tokens) - 1, sequence.known))
-        if not sequence.prefix_persisted:
-            sequence.prefix_persisted = True
-            self._plugins.persist(sequence, Stage.PREFIX)
         if ended is not None:
             self.finish(sequence, *ended)
 

@@ -25,11 +25,20 @@ _ENDED = (CandidateState.ENDED, CandidateState.TRUNCATED)
 class SlotAccess:
     """``KVAccess`` to one slot for one hook call; useless afterwards."""
 
-    def __init__(self, backend: Backend, memory: KVMemory, slot: Slot, restore_below: int = 0) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        memory: KVMemory,
+        slot: Slot,
+        *,
+        restore_below: int = 0,
+        length_limit: int | None = None,
+    ) -> None:
         self._backend = backend
         self._memory = memory
         self._slot: Slot | None = slot
         self._restore_below = restore_below
+        self._length_limit = length_limit
 
     def close(self) -> None:
         self._slot = None
@@ -41,12 +50,13 @@ class SlotAccess:
 
     @property
     def length(self) -> int:
-        return self._open_slot().length
+        length = self._open_slot().length
+        return length if self._length_limit is None else min(length, self._length_limit)
 
     def export(self, start: int, end: int) -> bytes:
         slot = self._open_slot()
-        if not 0 <= start < end <= slot.length:
-            raise ValueError(f"[{start}, {end}) is not within the {slot.length} positions in memory")
+        if not 0 <= start < end <= self.length:
+            raise ValueError(f"[{start}, {end}) is not within the {self.length} positions in memory")
         return self._backend.export_range(slot.index, start, end)
 
     def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
@@ -89,7 +99,7 @@ class PluginBridge:
         if not sequence.request.reuse or slot is None:
             return
         for plugin, call in self._hooks.on_prefill.calls:
-            access = SlotAccess(self._backend, self._memory, slot, sequence.prompt_length)
+            access = SlotAccess(self._backend, self._memory, slot, restore_below=sequence.prompt_length)
             before = slot.length
             answer = call(sequence, access)
             access.close()
@@ -172,7 +182,8 @@ class PluginBridge:
     def persist(self, sequence: Sequence, stage: Stage) -> None:
         """Offer what is in memory to the plugins."""
         if self._hooks.persist and sequence.slot is not None and sequence.slot.length:
-            access = SlotAccess(self._backend, self._memory, sequence.slot)
+            # Behind the tokens that are known there may be those of a draft that nobody has judged yet.
+            access = SlotAccess(self._backend, self._memory, sequence.slot, length_limit=sequence.known)
             self._hooks.persist.all(sequence, access, stage)
             access.close()
 

@@ -91,9 +91,9 @@ def test_right_drafts_save_steps_and_are_counted() -> None:
     [answer] = play(engine, request)[0]
     assert answer.said == plain(request)[0]
     assert answer.usage.completion == 24
-    # One step for the prompt and its first token, then 9, 9 and the last 5.
-    assert engine.steps == 4
-    assert (answer.usage.drafted, answer.usage.accepted) == (8 + 8 + 4, 8 + 8 + 4)
+    # The prompt and the first 9 tokens, then 9, and the last 6.
+    assert engine.steps == 3
+    assert (answer.usage.drafted, answer.usage.accepted) == (8 + 8 + 5, 8 + 8 + 5)
 
 
 def test_wrong_drafts_are_counted_as_tested_and_not_accepted() -> None:
@@ -102,7 +102,7 @@ def test_wrong_drafts_are_counted_as_tested_and_not_accepted() -> None:
     drafter.learn(request)
     [answer] = play(engine_on(hooks=drafter.hooks), request)[0]
     assert answer.usage.accepted == 0
-    assert answer.usage.drafted == 5 * 4 + 4 + 3 + 2 + 1  # never more than there is room for
+    assert answer.usage.drafted == 5 * 5 + 4 + 3 + 2 + 1  # never more than there is room for
 
 
 REPLY = "one two three four five"
