@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.schedule import GRID, Scheduler
+from reame_core.engine.speculation import DraftRoom, Proposal
 from reame_core.plugins.api import Draft
 from reame_core.testing import FakeClock
 from tests.engine.support import (
@@ -38,6 +39,10 @@ class Runner:
     decoding: bool = False
     room: int = 100
 
+    @property
+    def id(self) -> int:
+        return id(self)
+
 
 def filling(rest: int, computed: int = 0) -> Runner:
     return Runner(computed + rest, computed)
@@ -55,7 +60,16 @@ def scheduler(cost: dict[int, float] | None = None, **options: Any) -> Scheduler
 
 
 def plan(s: Scheduler, running: list[Runner], drafted: int = 0) -> list[Any]:
-    return s.plan(running, lambda sequence, limit: Draft([1] * min(drafted, limit)) if drafted else None)  # type: ignore[arg-type]
+    def drafts(sequences: Any, rows: int, room: DraftRoom) -> dict[int, Proposal]:
+        chosen, left = {}, room.most
+        for sequence in sequences:
+            tokens = min(drafted, left, sequence.room - 1)
+            if tokens > 0:
+                chosen[sequence.id] = Proposal("test", Draft([1] * tokens))
+                left -= tokens
+        return chosen
+
+    return s.plan(running, drafts, 1000)  # type: ignore[arg-type]
 
 
 @st.composite
@@ -85,10 +99,7 @@ def test_every_plan_keeps_the_limits_and_gets_on(
     s = scheduler(cost, max_rows=max_rows, max_outputs=max_outputs, whole_prompts=whole_prompts)
     parts = plan(s, running, drafted)
     assert sum(p.rows for p in parts) <= max_rows
-    assert (
-        sum(len(p.draft.tokens) if p.draft else 0 for p in parts) + sum(p.reaches_the_newest for p in parts)
-        <= max_outputs
-    )
+    assert sum(p.drafted for p in parts) + sum(p.reaches_the_newest for p in parts) <= max_outputs
     served = running[: min(max_rows, max_outputs)]
     parts_of = {id(p.sequence): p for p in parts}
     assert len(parts_of) == len(parts)
@@ -96,9 +107,9 @@ def test_every_plan_keeps_the_limits_and_gets_on(
         assert p.sequence in running
         assert p.start == p.sequence.computed
         assert p.start < p.end <= p.sequence.known
-        if p.draft:
+        if p.proposal:
             assert p.reaches_the_newest
-            assert len(p.draft.tokens) < p.sequence.room
+            assert p.drafted < p.sequence.room
     assert all(id(r) in parts_of for r in served if r.decoding)
     prompts = [r for r in served if not r.decoding]
     if prompts:
