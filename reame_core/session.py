@@ -11,20 +11,18 @@ from reame_core.config import Settings
 from reame_core.engine.backend import ModelInfo
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.event_stream import EventStream
-from reame_core.engine.exactness import ExactShapes, find_exact_shapes
+from reame_core.engine.exactness import ExactShapes
 from reame_core.engine.request import Request
 from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
-from reame_core.host.cpu import ThreadChoice, clamp_threads, cpu_name
+from reame_core.host.cpu import ThreadChoice, clamp_threads
 from reame_core.host.memory import KVPlan, available_memory, kv_plan, mlock_problem
-from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
-from reame_core.llama.bindings import build_version
 from reame_core.llama.model import WeightBuffers
-from reame_core.llama.tuning import Tensor, fastest
+from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import ResolvedModel, resolve
 from reame_core.models.chat_template import ChatTemplate
-from reame_core.models.gguf import GgufHeader, fingerprint, kv_bytes_per_token, number, read_header
+from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_header
 from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.plugins.api import PluginContext
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
@@ -36,7 +34,6 @@ log = logging.getLogger("reame.session")
 DEFAULT_CONTEXT = 4096
 _PADDING_CELLS = 8
 """Beside the promised cells: room for the padding rows of exact batches."""
-_SAMPLE = "The quick brown fox jumps over the lazy dog. In 1984, seven men paid £12.50 for a boat; none sailed."
 
 
 class Session:
@@ -95,7 +92,7 @@ def open_session(
         plan = _plan(settings, model, parallel)
         plugins = PluginManager(selection, builtins=BUILT_IN_PLUGINS)
         owners = plugins.check_tables(settings.values.plugins.tables)
-        host = _Host(settings, plan, progress)
+        host = HostMeasurements(settings, plan.model.path, plan.header, plan.threads.threads, progress)
         buffers = host.weight_buffers()
         progress(f"loading {plan.model.name} ({plan.header.file_size / 1e6:.0f} MB)")
         backend = LlamaBackend(plan.model.path, plan.llama_options(settings, buffers), name=plan.model.name)
@@ -109,7 +106,12 @@ def open_session(
 
         plugins.startup(context_for)
         cleanup.callback(plugins.shutdown)
-        engine = Engine(backend, plan.engine_options(settings, exact), plugins.engine_hooks())
+        hooks = plugins.engine_hooks()
+        speculates = bool(hooks.propose_draft) and settings.values.engine.max_draft > 0
+        floor = host.noise_floor(backend, buffers) if speculates and exact is None else 0.0
+        engine = Engine(backend, plan.engine_options(settings, exact, floor), hooks)
+        host.recall_costs(engine, buffers, measure=speculates)
+        cleanup.callback(host.keep_costs, engine, buffers)
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
         cleanup.callback(worker.close)
         info = backend.info
@@ -120,6 +122,7 @@ def open_session(
             "context": f"{plan.context} tokens, {plan.parallel} at once, {info.kv_cells} KV cells",
             "kv cache type": settings.values.model.kv_cache_type,
             "weight buffers": buffers.label,
+            "noise floor": f"{floor:.2f} logits" if floor else "0",
             "exact": f"{exact.least} to {exact.most} rows a batch" if exact else "off",
         }
         if template.note:
@@ -153,13 +156,16 @@ class _Plan:
             threads=self.threads.threads,
             max_sequences=min(self.parallel + residents + 2, 256),
             max_rows=values.engine.max_rows,
+            max_outputs=self.parallel + values.engine.max_draft,
             kv_type=values.model.kv_cache_type,
             mmap=values.model.mmap,
             mlock=values.model.mlock,
             buffers=buffers,
         )
 
-    def engine_options(self, settings: Settings, exact: ExactShapes | None) -> EngineOptions:
+    def engine_options(
+        self, settings: Settings, exact: ExactShapes | None, noise_floor: float
+    ) -> EngineOptions:
         values = settings.values.engine
         return EngineOptions(
             context_length=self.context,
@@ -169,6 +175,7 @@ class _Plan:
             residents=values.resident,
             max_draft=values.max_draft,
             exact=exact,
+            noise_floor=noise_floor,
         )
 
 
@@ -199,51 +206,3 @@ def _plan(settings: Settings, model: str, parallel: int | None) -> _Plan:
     for warning in filter(None, (memory.warning, unlocked)):
         log.warning("%s", warning)
     return _Plan(resolved, header, context, at_once, memory, clamp_threads(values.model.threads))
-
-
-class _Host:
-    """What is measured once on this machine for this model, and remembered."""
-
-    def __init__(self, settings: Settings, plan: _Plan, progress: Callable[[str], None]) -> None:
-        self._settings = settings
-        self._plan = plan
-        self._progress = progress
-        self._store = HostState.of_this_user()
-        self._fingerprint = fingerprint(plan.model.path)
-        self._key = f"{cpu_name()} | {build_version()} | {self._fingerprint} | {plan.threads.threads} threads"
-
-    def weight_buffers(self) -> WeightBuffers:
-        """By ``engine.extra_buffers``; ``auto`` tries all candidates the first time."""
-        wish = self._settings.values.engine.extra_buffers
-        if wish != "auto":
-            return WeightBuffers(extra=wish == "on")
-        remembered = self._store.get(f"weight_buffers | {self._key}")
-        if isinstance(remembered, dict):
-            return WeightBuffers(bool(remembered.get("extra")), tuple(remembered.get("repacked", ())))
-        tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._plan.header.tensors]
-        path, threads = self._plan.model.path, self._plan.threads.threads
-        best = fastest(path, tensors, threads, progress=self._progress)
-        self._store.put(f"weight_buffers | {self._key}", {"extra": best.extra, "repacked": list(best.repacked)})
-        return best
-
-    def exact_shapes(self, backend: LlamaBackend, buffers: WeightBuffers) -> ExactShapes:
-        """Measured the first time."""
-        key = f"exact_shapes | {self._key} | {buffers.label} | {self._settings.values.model.kv_cache_type}"
-        remembered = self._store.get(key)
-        if isinstance(remembered, list) and len(remembered) == 2:
-            return ExactShapes(*remembered)
-        self._progress("finding the batch shapes that compute bit-identical rows, once")
-        shapes = find_exact_shapes(backend, backend.tokenize(_SAMPLE))
-        self._store.put(key, [shapes.least, shapes.most])
-        return shapes
-
-    def namespace(self, buffers: WeightBuffers) -> Mapping[str, str]:
-        """Everything that changes what KV cells hold."""
-        return {
-            "model": self._fingerprint,
-            "kv_cache_type": self._settings.values.model.kv_cache_type,
-            "weight_buffers": buffers.label,
-            "flash_attention": "on",
-            "sliding_window_cache": "full",
-            "build": build_version(),
-        }

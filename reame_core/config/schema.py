@@ -101,7 +101,7 @@ class EngineSettings(Section, frozen=True):
     max_draft: Annotated[
         Annotated[int, Meta(ge=0, le=512)],
         Meta(description="Tokens in one draft; 0 turns speculation off."),
-    ] = 32
+    ] = 64
 
 
 class SamplingSettings(Section, frozen=True):

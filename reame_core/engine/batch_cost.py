@@ -60,6 +60,13 @@ class BatchCost:
             best = max(best, min(2 * proven, most))
         return best
 
+    def remember(self, measured: dict[float, float]) -> None:
+        """Start from what an earlier engine ``measured`` on this host."""
+        for rows, milliseconds in measured.items():
+            if 1 <= rows <= SIZES[-1] and milliseconds > 0:
+                size = SIZES[min(bisect_left(SIZES, rows), len(SIZES) - 1)]
+                self._points[size] = (rows, milliseconds)
+
     def measured(self) -> dict[float, float]:
         """Milliseconds by rows, as measured so far."""
         return dict(sorted(self._points.values()))
