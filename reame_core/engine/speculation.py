@@ -25,6 +25,8 @@ LONGEST_REST = 64
 """Steps after which even the worst source is asked again."""
 CHEAP = 0.01
 """Share of a one-row batch that asking a source may take without being worth a thought."""
+WATCHED = 4
+"""Tokens of a proposal without rows that are compared with what comes: few, to know soon."""
 LEAST_GAIN = 1.02
 """Drafts have to promise at least this many times the tokens per millisecond of none."""
 _PROPOSE_MEMORY = 0.9
@@ -170,7 +172,7 @@ class Speculation:
         propose is also asked less often."""
         track = self._tracks[bid.sequence.id, bid.proposal.source]
         if not track.shadow:
-            track.shadow = tuple(bid.proposal.draft.tokens)
+            track.shadow = tuple(bid.proposal.draft.tokens[:WATCHED])
             track.shadow_at = bid.sequence.known
             track.shadow_kind = bucket(bid.proposal.draft)
         base = self.cost.estimate(1) or 0.0
