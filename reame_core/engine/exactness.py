@@ -47,21 +47,23 @@ def find_exact_shapes(backend: Backend, sample: Many[int]) -> ExactShapes:
     ``sample`` are at least a dozen different ordinary tokens. Takes about 600 rows of prefill and 300 single
     rows; remember the result by model, build and host.
     """
-    length = min(_CONTEXT, backend.info.kv_cells // 2)
+    info = backend.info
+    length = min(_CONTEXT, info.kv_cells // 2)
     tokens = [sample[i * i % len(sample)] for i in range(length + _COMPARED)]
     try:
-        for start in range(0, length, 63):
+        chunk = min(63, info.max_rows)
+        for start in range(0, length, chunk):
             rows = Rows()
-            end = min(start + 63, length)
+            end = min(start + chunk, length)
             rows.add(0, start, tokens[start:end], logits_from=end - start)
             backend.decode(rows)
         reference = _lines(backend, tokens, length, 2)
         least = 1 if np.array_equal(_lines(backend, tokens, length, 1), reference) else 2
         most = 2
         for size in CANDIDATES[1:]:
-            if size > backend.info.max_rows or not np.array_equal(
-                _lines(backend, tokens, length, size), reference
-            ):
+            fits = size <= min(info.max_rows, info.max_outputs)
+            fits = fits and length + len(range(0, _COMPARED, size)) * size <= info.kv_cells
+            if not fits or not np.array_equal(_lines(backend, tokens, length, size), reference):
                 break
             most = size
         return ExactShapes(least, most)
@@ -72,12 +74,14 @@ def find_exact_shapes(backend: Backend, sample: Many[int]) -> ExactShapes:
 def _lines(backend: Backend, tokens: list[int], length: int, size: int) -> NDArray[np.float32]:
     """(compared, vocabulary) logits of the tokens behind ``length``, computed ``size`` rows at a time."""
     lines = []
+    # On a copy, which also a model can drop that cannot drop a part of a sequence.
+    backend.copy(0, 1, length)
     for start in range(length, length + _COMPARED, size):
         # Always whole batches: the last one reaches past the compared rows.
         chunk = [tokens[min(i, len(tokens) - 1)] for i in range(start, start + size)]
         rows = Rows()
-        rows.add(0, start, chunk, logits_from=0)
+        rows.add(1, start, chunk, logits_from=0)
         backend.decode(rows)
         lines.append(backend.logits().copy())
-    backend.truncate(0, length)
+    backend.truncate(1, 0)
     return np.concatenate(lines)[:_COMPARED]

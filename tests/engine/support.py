@@ -233,6 +233,8 @@ def check_memory(engine: Engine) -> None:
         if slot.holder is not None:
             assert slot.length < slot.holder.limit
             assert slot.holder.slot is slot
+            if engine.options.exact is not None and backend.info.partial_removal:
+                assert (np.diff(slot.cells) > 0).all(), "exact mode gave the order of cells up"
     retired = np.flatnonzero(backend._owners[:, backend.info.usable_sequences])
     assert {cell for cells in memory._retired for cell in cells.tolist()} == set(retired.tolist())
     assert len(memory._held) + len(memory._free) == backend.info.usable_sequences
