@@ -38,6 +38,9 @@ class Metrics:
             ["code"],
             registry=registry,
         )
+        self._cut = Counter(
+            "reame_requests_cut", "Requests ended before their time, by why.", ["code"], registry=registry
+        )
         self._prompt = Counter("reame_prompt_tokens", "Tokens of prompts.", registry=registry)
         self._sources = Counter(
             "reame_prompt_tokens_by_source",
@@ -97,6 +100,10 @@ class Metrics:
     def refused(self, code: str) -> None:
         """A request was not taken, for the reason ``code``."""
         self._refused.labels(code).inc()
+
+    def cut(self, code: str) -> None:
+        """A request was ended before its time, for the reason ``code``."""
+        self._cut.labels(code).inc()
 
     def tokens_delivered(self, count: int, seconds: float) -> None:
         """``count`` tokens of a choice came ``seconds`` after those before them."""

@@ -196,9 +196,14 @@ def content_of(chunks: Sequence[dict[str, Any]], index: int = 0) -> str:
 
 @contextlib.contextmanager
 def running(
-    model: FakeModel | None = None, settings: Settings | None = None, *, loaded: bool = True
+    model: FakeModel | None = None,
+    settings: Settings | None = None,
+    *,
+    loaded: bool = True,
+    send_buffer: int | None = None,
 ) -> Iterator[Running]:
-    """A server on a free port of this machine, until the context ends."""
+    """A server on a free port of this machine, until the context ends. ``send_buffer`` bytes are what the
+    kernel takes of a response that nobody reads."""
     model = model or FakeModel(FakeBackend(cells=4096))
     settings = settings or settings_with()
     started = threading.Event()
@@ -211,6 +216,8 @@ def running(
             add_plugin_routes(app, state, model)
             state.model_loaded(model)
         listener = socket.create_server(("127.0.0.1", 0))
+        if send_buffer is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         config = uvicorn.Config(
             app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1, ws="none"
         )

@@ -118,10 +118,12 @@ class Exchange:
                 raise event.error
         return events
 
-    def end(self, reason: Exception) -> None:
+    def end(self, reason: ApiError) -> None:
         """Stop whatever still runs; the reader gets ``reason``."""
         if self._failure is None:
             self._failure = reason
+            if self._open:
+                self._server.metrics.cut(reason.code or "")
             self._cancel()
             self._mailbox.wake()
 

@@ -86,7 +86,7 @@ def prepare_completion(
         raise InvalidRequest("echo together with logprobs is not supported", param="echo")
     prompts = completion_prompts(model, completion.prompt, completion.suffix)
     computed = services.candidates or completion.best_of or n
-    if len(prompts) * computed > MAX_CHOICES:
+    if len(prompts) > 1 and len(prompts) * computed > MAX_CHOICES:
         raise InvalidRequest(
             f"{len(prompts)} prompts times {computed} choices are more than {MAX_CHOICES}", param="prompt"
         )
