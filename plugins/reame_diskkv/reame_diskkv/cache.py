@@ -1,0 +1,125 @@
+"""The cache of one loaded model: what its engine's thread looks up, restores and hands over for writing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from reame_diskkv.block_file import Block, DamagedBlock, read_block
+from reame_diskkv.chain import root_key
+from reame_diskkv.codec import Decompressor
+from reame_diskkv.counts import Counts
+from reame_diskkv.index import Index, IndexBroken, IndexUnusable
+from reame_diskkv.lookup import Prompt, Step, longest_chain
+from reame_diskkv.prices import Prices
+from reame_diskkv.store import Store
+from reame_diskkv.writer import Writer
+
+Answer = TypeVar("Answer")
+
+_PATIENCE_SECONDS = 0.05
+"""How long the engine's thread waits for an index that is locked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the blocks are made of."""
+
+    namespace: Mapping[str, str]
+    block_tokens: int
+
+
+class Cache:
+    """For the engine's thread. Nothing here raises on account of the disk: what cannot be read is a miss."""
+
+    def __init__(self, shape: Shape, store: Store, writer: Writer, counts: Counts) -> None:
+        self.shape = shape
+        self.store = store
+        self.writer = writer
+        self.counts = counts
+        self.prices = Prices()
+        self._decompressor = Decompressor()
+        self._index: Index | None = None
+        self._generation = -1
+        self._roots: dict[str, bytes] = {}
+
+    def close(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    def root(self, tenant: str) -> bytes:
+        """The root of all chains of a tenant."""
+        if tenant not in self._roots:
+            if len(self._roots) > 1000:
+                self._roots.clear()
+            self._roots[tenant] = root_key(self.shape.namespace, tenant, self.shape.block_tokens)
+        return self._roots[tenant]
+
+    def prompt(self, tenant: str, encoded: bytes) -> Prompt:
+        return Prompt(self.root(tenant), encoded, self.shape.block_tokens)
+
+    # Looking up
+
+    def find(self, prompt: Prompt, start: int, limit: int) -> list[Step]:
+        """The stored chain from the block boundary ``start`` on, up to position ``limit``."""
+        found = self._ask(lambda index: longest_chain(index, prompt, start, limit))
+        return found or []
+
+    def missing(self, blocks: Sequence[Block]) -> list[Block]:
+        """Those that are neither stored nor about to be. All of them where nobody knows."""
+        unknown = [block for block in blocks if not self.writer.is_pending(block.key)]
+        found = self._ask(
+            lambda index: [block for block in unknown if not index.covers(block.parent, block.tokens)]
+        )
+        return unknown if found is None else found
+
+    def _ask(self, question: Callable[[Index], Answer]) -> Answer | None:
+        try:
+            return question(self._opened())
+        except IndexUnusable:
+            self.counts.failures["index"] += 1
+        except IndexBroken:
+            self.close()
+            # The writer meets the same trouble at its next step, and makes the index anew.
+            self.writer.do(lambda store: store.examine())
+        return None
+
+    def _opened(self) -> Index:
+        if self._index is None or self._generation != self.store.generation:
+            self.close()
+            generation = self.store.generation
+            self._index = Index(self.store.folder.path, read_only=True, patience=_PATIENCE_SECONDS)
+            self._generation = generation
+        return self._index
+
+    # Restoring
+
+    def load(self, step: Step) -> bytes | None:
+        """The verified cells of a block; None, and the block is removed, where they are not what they should."""
+        try:
+            data = self.store.folder.read(step.block.key)
+            _, state = read_block(data, step.block, self._decompressor)
+        except FileNotFoundError:
+            self.discard(step.block.key)
+        except DamagedBlock:
+            self.counts.failures["damaged"] += 1
+            self.discard(step.block.key)
+        except OSError:
+            self.counts.failures["read"] += 1
+        else:
+            return state
+        return None
+
+    def discard(self, key: bytes) -> None:
+        """Remove a block that turned out to be unusable."""
+        try:
+            self.store.folder.remove(key)
+        except OSError:
+            self.counts.failures["read"] += 1
+        self.writer.do(lambda store: store.discard([key]))
+
+    def used(self, step: Step) -> None:
+        """``step`` was the end of what a prompt found."""
+        self.writer.used(step.block.key)

@@ -1,0 +1,310 @@
+"""The index: which blocks there are. One connection, for one thread; several processes may have one each.
+
+Errors of SQLite come out as ``IndexUnusable`` (not now: locked, full, read-only) or ``IndexBroken`` (never
+again: it has to be set aside and made anew).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from reame_diskkv.block_file import Block
+from reame_diskkv.schema import VERSION, migrations
+
+NAME = "index.db"
+_COLUMNS = "key, root, parent, start, tokens, raw_bytes, file_bytes, used, pins"
+
+
+class IndexUnusable(Exception):
+    """The index cannot be used at the moment."""
+
+
+class IndexBroken(Exception):
+    """The file is no index of this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A block that is stored."""
+
+    key: bytes
+    block: Block
+    raw_bytes: int
+    file_bytes: int
+    used: float
+    pins: int
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """All blocks together."""
+
+    blocks: int
+    raw_bytes: int
+    file_bytes: int
+
+
+class Index:
+    """See the module's docstring. ``patience`` is how many seconds to wait for other writers."""
+
+    def __init__(self, folder: Path, *, read_only: bool = False, patience: float = 10.0) -> None:
+        self._path = folder / NAME
+        self._connection = _connect(self._path, read_only, patience)
+        self._identity = 0
+        try:
+            with _errors():
+                self._prepare(read_only)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, read_only: bool) -> None:
+        [version] = self._connection.execute("PRAGMA user_version").fetchone()
+        if version > VERSION:
+            raise IndexBroken(f"it was written by a later version of Reame (schema {version})")
+        if not read_only:
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = NORMAL")
+            if version < VERSION:
+                migrations.apply(self.database)
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+        elif os.access(self._path.parent, os.W_OK):
+            self._connection.execute("PRAGMA query_only = ON")
+        self._connection.execute("SELECT blocks FROM total").fetchone()
+        self._identity = self._path.stat().st_ino
+
+    @property
+    def database(self) -> Database:
+        """For reports."""
+        return Database(self._connection, execute_plugins=False)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the file is still the one that was opened: another process may have set it aside."""
+        try:
+            return self._path.stat().st_ino == self._identity
+        except OSError:
+            return False
+
+    @property
+    def own_bytes(self) -> int:
+        """Bytes of the index itself."""
+        size = 0
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(OSError):
+                size += os.stat(f"{self._path}{suffix}").st_size  # noqa: PTH116
+        return size
+
+    def close(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.close()
+
+    # Looking up
+
+    def by_key(self, key: bytes) -> Entry | None:
+        return self._entry("WHERE key = ?", key)
+
+    def before(self, parent: bytes, tokens: bytes) -> Entry | None:
+        """The block behind ``parent`` with the greatest tokens up to and including ``tokens``."""
+        return self._entry("WHERE parent = ? AND tokens <= ? ORDER BY tokens DESC LIMIT 1", parent, tokens)
+
+    def after(self, parent: bytes, tokens: bytes) -> Entry | None:
+        """The block behind ``parent`` with the smallest tokens from ``tokens`` on."""
+        return self._entry("WHERE parent = ? AND tokens >= ? ORDER BY tokens LIMIT 1", parent, tokens)
+
+    def covers(self, parent: bytes, tokens: bytes) -> bool:
+        """Whether some block behind ``parent`` begins with ``tokens``."""
+        entry = self.after(parent, tokens)
+        return entry is not None and entry.block.tokens.startswith(tokens)
+
+    def total(self) -> Total:
+        with _errors():
+            return Total(
+                *self._connection.execute("SELECT blocks, raw_bytes, file_bytes FROM total").fetchone()
+            )
+
+    def leaves(self, most: int) -> list[Entry]:
+        """Blocks that may be evicted, the first one first."""
+        return self._entries("WHERE children = 0 AND pins = 0 ORDER BY used LIMIT ?", most)
+
+    def leaves_unused_since(self, moment: float, most: int) -> list[Entry]:
+        return self._entries("WHERE children = 0 AND pins = 0 AND used < ? ORDER BY used LIMIT ?", moment, most)
+
+    def shard(self, number: int) -> dict[bytes, int]:
+        """{key: bytes} of all blocks whose key begins with this byte."""
+        last = bytes([number]) + b"\xff" * 20
+        with _errors():
+            found = self._connection.execute(
+                "SELECT key, file_bytes FROM block WHERE key >= ? AND key <= ?", (bytes([number]), last)
+            )
+            return dict(found.fetchall())
+
+    def latest_stamp(self) -> float:
+        """The newest stamp of a block that could be evicted; 0 without one."""
+        with _errors():
+            row = self._connection.execute(
+                "SELECT used FROM block WHERE children = 0 AND pins = 0 ORDER BY used DESC LIMIT 1"
+            ).fetchone()
+        return float(row[0]) if row else 0.0
+
+    def _entry(self, condition: str, *values: Any) -> Entry | None:
+        with _errors():
+            row = self._connection.execute(f"SELECT {_COLUMNS} FROM block {condition}", values).fetchone()
+        return _entry_of(row) if row else None
+
+    def _entries(self, condition: str, *values: Any) -> list[Entry]:
+        with _errors():
+            rows = self._connection.execute(f"SELECT {_COLUMNS} FROM block {condition}", values).fetchall()
+        return [_entry_of(row) for row in rows]
+
+    # Changing
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing of what is changed inside."""
+        with _errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def add(self, block: Block, raw_bytes: int, file_bytes: int, stamp: float) -> None:
+        """A block has been stored, or stored again."""
+        with _errors():
+            self._connection.execute(
+                "INSERT INTO block (key, root, parent, start, tokens, raw_bytes, file_bytes, created, used) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "raw_bytes = excluded.raw_bytes, file_bytes = excluded.file_bytes, used = excluded.used",
+                (
+                    block.key,
+                    block.root,
+                    block.parent,
+                    block.start,
+                    block.tokens,
+                    raw_bytes,
+                    file_bytes,
+                    time.time(),
+                    stamp,
+                ),
+            )
+
+    def remove(self, keys: Iterable[bytes]) -> None:
+        with _errors():
+            self._connection.executemany("DELETE FROM block WHERE key = ?", ((key,) for key in keys))
+
+    def resize(self, key: bytes, file_bytes: int) -> None:
+        with _errors():
+            self._connection.execute("UPDATE block SET file_bytes = ? WHERE key = ?", (file_bytes, key))
+
+    def stamp(self, stamps: Iterable[tuple[bytes, float]]) -> None:
+        """Remember when blocks were used."""
+        with _errors():
+            self._connection.executemany(
+                "UPDATE block SET used = max(used, ?) WHERE key = ?", ((when, key) for key, when in stamps)
+            )
+
+    def examine(self) -> None:
+        """Raise IndexBroken where SQLite finds anything wrong. Takes as long as the index is large."""
+        with _errors():
+            verdict = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != ("ok",):
+            raise IndexBroken(str(verdict[0]))
+
+    def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Any other statement."""
+        with _errors():
+            return self._connection.execute(statement, values).fetchall()
+
+
+def open_index(
+    folder: Path, warn: Callable[[str], None], *, read_only: bool = False, patience: float = 10.0
+) -> Index:
+    """The index of ``folder``, a new one where there is none. One that is broken is set aside, with a warning;
+    the blocks are found again by their files. Raises IndexUnusable."""
+    path = folder / NAME
+    if not read_only:
+        _create(path)
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise IndexBroken("it is no file")
+        return Index(folder, read_only=read_only, patience=patience)
+    except IndexBroken as reason:
+        if read_only:
+            raise IndexUnusable(str(reason)) from None
+        set_aside(folder)
+        warn(
+            f"the index {path} cannot be used ({reason}): it was renamed to {NAME}.unusable, and the blocks "
+            "are found again by their files"
+        )
+    _create(path)
+    try:
+        return Index(folder, patience=patience)
+    except IndexBroken as reason:
+        raise IndexUnusable(str(reason)) from None
+
+
+def set_aside(folder: Path) -> None:
+    """Rename a broken index, in the place of an earlier one. Raises IndexUnusable."""
+    path, other = folder / NAME, folder / f"{NAME}.unusable"
+    try:
+        if other.is_dir() and not other.is_symlink():
+            other.rename(folder / f"{NAME}.unusable.{time.time_ns()}")
+        path.replace(other)
+        for suffix in ("-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise IndexUnusable(f"{path} cannot be renamed: {error.strerror}") from error
+
+
+def _create(path: Path) -> None:
+    """So that only its owner can read it; SQLite gives its other files the same mode."""
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+
+def _connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection:
+    # Where SQLite may not make its helper files it can read only what it is told that nobody writes to.
+    # Where it may, even a reader needs them: a log that a killed process left has to be recovered.
+    mode = "ro&immutable=1" if read_only and not os.access(path.parent, os.W_OK) else "rw"
+    with _errors():
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}",
+            uri=True,
+            timeout=patience,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=256,
+        )
+
+
+@contextlib.contextmanager
+def _errors() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        # A missing table or column: somebody else's file, or one that was cut off.
+        if str(error).startswith(("no such table", "no such column", "table ")):
+            raise IndexBroken(str(error)) from error
+        raise IndexUnusable(str(error)) from error
+    except sqlite3.DatabaseError as error:
+        raise IndexBroken(str(error)) from error
+
+
+def _entry_of(row: tuple[Any, ...]) -> Entry:
+    key, root, parent, start, tokens, raw_bytes, file_bytes, used, pins = row
+    return Entry(key, Block(root, parent, start, tokens), raw_bytes, file_bytes, used, pins)

@@ -1,0 +1,58 @@
+"""The hooks. What they need is imported when an engine starts, so that ``reame --help`` answers at once."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from reame_core.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from reame_core.plugins.api import KVAccess, PluginContext, SequenceView, Stage
+    from reame_diskkv.service import Service
+
+log = logging.getLogger("reame.plugins.diskkv")
+
+
+class DiskKV:
+    """The plugin. One engine at a time."""
+
+    def __init__(self) -> None:
+        self.service: Service | None = None
+        """What runs for the engine that is started; None without one, or where the cache is off."""
+
+    @hookimpl
+    def startup(self, context: PluginContext) -> None:
+        """Open the folder and start the writer, or say why there is no cache."""
+        from reame_diskkv.options import read_options
+        from reame_diskkv.service import Service
+
+        options = read_options(context.options)
+        if options.max_size_mb == 0:
+            log.info("the disk cache is off: plugins.diskkv.max_size_mb is 0")
+        elif not context.model.partial_removal:
+            log.warning(
+                "the disk cache is off: the state of %s cannot be divided into blocks (it is a recurrent or "
+                "hybrid model)",
+                context.model.name,
+            )
+        else:
+            self.service = Service.start(options, context)
+
+    @hookimpl
+    def shutdown(self) -> None:
+        """Write what waits."""
+        service, self.service = self.service, None
+        if service is not None:
+            service.close()
+
+    @hookimpl
+    def on_prefill(self, sequence: SequenceView, kv: KVAccess) -> int | None:
+        """Restore what is stored of the prompt."""
+        return self.service.on_prefill(sequence, kv) if self.service is not None else None
+
+    @hookimpl
+    def persist(self, sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
+        """Hand over what is not stored yet."""
+        if self.service is not None:
+            self.service.persist(sequence, kv, stage)

@@ -1,0 +1,82 @@
+"""From the disk into the KV memory, when a sequence begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+from reame_core.plugins.api import KVAccess, SequenceView
+from reame_diskkv.cache import Cache
+from reame_diskkv.chain import encode
+from reame_diskkv.lookup import Step
+
+
+class Restorer:
+    """Puts the longest stored chain of a prompt behind what memory has of it."""
+
+    def __init__(self, cache: Cache, min_tokens: int, clock: Callable[[], float] = perf_counter) -> None:
+        self._cache = cache
+        self._min_tokens = min_tokens
+        self._clock = clock
+
+    def restore(self, sequence: SequenceView, kv: KVAccess) -> int | None:
+        """How many tokens more than before are in memory now, None for none."""
+        before = kv.length
+        # The last prompt token is computed in any case: its logits are needed.
+        limit = sequence.prompt_length - 1
+        if sequence.prompt_length < self._min_tokens or limit <= before:
+            return None
+        counts = self._cache.counts
+        counts.lookups += 1
+        counts.wanted_tokens += limit - before
+        started = self._clock()
+        steps = self._worthwhile(self._plan(sequence, before, limit), before)
+        if not steps:
+            return None
+        done = self._follow(steps, kv)
+        gained = max(0, kv.length - before)
+        if done:
+            self._cache.used(done[-1])
+            seconds = self._clock() - started
+            size = sum(step.raw_bytes for step in done)
+            self._cache.prices.read(size, 1000 * seconds)
+            counts.restored_bytes += size
+            counts.restore_seconds += seconds
+            counts.restored_tokens += gained
+            counts.hits += 1
+        return gained or None
+
+    def _plan(self, sequence: SequenceView, before: int, limit: int) -> list[Step]:
+        prompt = self._cache.prompt(sequence.request.tenant, encode(sequence.tokens[: sequence.prompt_length]))
+        size = self._cache.shape.block_tokens
+        return self._cache.find(prompt, before // size * size, limit)
+
+    def _worthwhile(self, steps: list[Step], before: int) -> list[Step]:
+        """What of ``steps`` is read faster than computed."""
+        prices = self._cache.prices
+        if steps and not steps[-1].whole and not prices.pays(steps[-1].take, steps[-1].raw_bytes):
+            steps = steps[:-1]
+        if not steps or steps[-1].end <= before:
+            return []
+        if prices.pays(steps[-1].end - before, sum(step.raw_bytes for step in steps)) or prices.try_anyway():
+            return steps
+        self._cache.counts.unprofitable += 1
+        return []
+
+    def _follow(self, steps: list[Step], kv: KVAccess) -> list[Step]:
+        """Restore block after block as far as that goes; the steps that were done."""
+        done: list[Step] = []
+        for step in steps:
+            state = self._cache.load(step)
+            if state is None:
+                break
+            # Memory's own prefix may end inside the first block; it is given up only for something better.
+            if kv.length > step.block.start and not kv.cut(step.block.start):
+                break
+            if not kv.restore(step.block.end, state, step.end):
+                if step.whole:
+                    self._cache.counts.failures["refused"] += 1
+                    self._cache.discard(step.block.key)
+                break
+            done.append(step)
+        return done

@@ -1,0 +1,86 @@
+"""What runs while an engine does: folder, writer and cache, put together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+from reame_core.config import directories
+from reame_core.plugins.api import KVAccess, PluginContext, SequenceView, Stage
+from reame_diskkv.cache import Cache, Shape
+from reame_diskkv.counts import Counts
+from reame_diskkv.exporting import Exporter
+from reame_diskkv.folder import BlockFolder
+from reame_diskkv.options import Options
+from reame_diskkv.restoring import Restorer
+from reame_diskkv.store import Limits, Store
+from reame_diskkv.writer import Writer
+
+log = logging.getLogger("reame.plugins.diskkv")
+
+_DAY = 86_400.0
+_MOST_UNDER_WAY = 4096
+
+
+def folder_of(options: Options) -> Path:
+    """Where the blocks are."""
+    return Path(options.folder).expanduser() if options.folder else directories().cache / "diskkv"
+
+
+def limits_of(options: Options) -> Limits:
+    ttl = options.ttl_days * _DAY if options.ttl_days is not None else None
+    return Limits(int(options.max_size_mb * 1e6), ttl)
+
+
+class Service:
+    """The hooks' work. ``start`` makes one."""
+
+    def __init__(self, options: Options, cache: Cache, clock: Callable[[], float] = perf_counter) -> None:
+        self.options = options
+        self.cache = cache
+        self._clock = clock
+        self._restorer = Restorer(cache, options.min_tokens, clock)
+        self._exporter = Exporter(cache, options.min_tokens, clock)
+        self._under_way: dict[int, tuple[float, int]] = {}
+        """When and at which length each sequence began to be computed."""
+
+    @classmethod
+    def start(cls, options: Options, context: PluginContext) -> Service | None:
+        """None, with a warning, where the folder cannot be used at all."""
+        counts = Counts()
+        try:
+            folder = BlockFolder(folder_of(options), sync=options.fsync)
+        except OSError as error:
+            log.warning(
+                "the disk cache is off: %s cannot be used (%s)", folder_of(options), error.strerror or error
+            )
+            return None
+        window = context.model.window
+        # A block that reaches beyond a sliding window could only be restored whole.
+        size = min(options.block_tokens, window) if window else options.block_tokens
+        store = Store(folder, limits_of(options), counts, log.warning, level=options.level)
+        store.attempt(lambda index: None)  # so that the index is there before it is asked
+        writer = Writer(store, int(options.queue_mb * 1e6))
+        return cls(options, Cache(Shape(context.namespace, size), store, writer, counts))
+
+    def close(self) -> None:
+        """Write what waits and stop."""
+        self.cache.writer.close()
+        self.cache.close()
+        self.cache.store.folder.close()
+
+    def on_prefill(self, sequence: SequenceView, kv: KVAccess) -> int | None:
+        restored = self._restorer.restore(sequence, kv)
+        if len(self._under_way) > _MOST_UNDER_WAY:
+            self._under_way.clear()
+        self._under_way[sequence.id] = self._clock(), kv.length
+        return restored
+
+    def persist(self, sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
+        began = self._under_way.pop(sequence.id, None)
+        if began is not None and kv.length >= sequence.prompt_length:
+            since, length = began
+            self.cache.prices.computed(sequence.prompt_length - length, 1000 * (self._clock() - since))
+        self._exporter.export(sequence, kv, stage)

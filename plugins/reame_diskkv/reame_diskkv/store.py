@@ -1,0 +1,297 @@
+"""Writing: what is stored, what has to go for it, and what the folder really holds. For the writer's thread."""
+
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from reame_diskkv.block_file import LONGEST_HEADER, Block, DamagedBlock, read_header, write_block
+from reame_diskkv.codec import Compressor
+from reame_diskkv.counts import Counts
+from reame_diskkv.folder import SHARDS, BlockFolder
+from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable, open_index, set_aside
+
+PAUSE_SECONDS = 30.0
+"""After a write that failed nothing is stored for so long."""
+_AT_ONCE = 16
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be kept."""
+
+    max_bytes: int
+    """On disk, the index included."""
+    ttl_seconds: float | None = None
+    """Blocks that were not used for so long are removed."""
+
+
+class Store:
+    """All methods but the constructor raise nothing: a cache that cannot write is one that forgets."""
+
+    def __init__(
+        self,
+        folder: BlockFolder,
+        limits: Limits,
+        counts: Counts,
+        warn: Callable[[str], None],
+        *,
+        level: int = 1,
+        wall: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.folder = folder
+        self.limits = limits
+        self.counts = counts
+        self._warn = warn
+        self._compressor = Compressor(level)
+        self._wall = wall
+        self._clock = clock
+        self._index: Index | None = None
+        self._paused_until = float("-inf")
+        self._warned: set[str] = set()
+        self._next_shard = 0
+        self._latest = 0.0
+        self.generation = 0
+        """Grows whenever the index was made anew: whoever has it open must open it again."""
+
+    def close(self) -> None:
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+
+    @property
+    def paused(self) -> bool:
+        return self._clock() < self._paused_until
+
+    @property
+    def swept(self) -> bool:
+        """Whether files and index have been compared since the start."""
+        return self._next_shard >= SHARDS
+
+    def put(self, block: Block, state: bytes) -> bool:
+        """Store a block, if that is possible; whether it is there now."""
+        if self.paused:
+            self.counts.dropped += 1
+            return False
+        started = time.perf_counter()
+        try:
+            stored = self._put(block, state)
+        except (OSError, IndexUnusable) as error:
+            self._fail("write", error)
+            return False
+        except IndexBroken as error:
+            self._begin_anew(error)
+            return False
+        self.counts.write_seconds += time.perf_counter() - started
+        return stored
+
+    def _put(self, block: Block, state: bytes) -> bool:
+        index = self._opened()
+        if index.covers(block.parent, block.tokens):
+            return True
+        if block.parent != block.root and index.by_key(block.parent) is None:
+            # Evicted or lost meanwhile: nobody would ever find what comes behind it.
+            self.counts.dropped += 1
+            return False
+        parts = write_block(block, state, self._compressor)
+        size = sum(map(len, parts))
+        if not self._make_room(index, size, block.parent):
+            self.counts.too_large += 1
+            return False
+        try:
+            self.folder.write(block.key, parts)
+        except OSError as error:
+            # More than this block needs: the index has to grow, too.
+            if error.errno not in _FULL or not self._evict_some(index, 4 * size, block.parent):
+                raise
+            self.folder.write(block.key, parts)
+        try:
+            with index.transaction():
+                index.add(block, len(state), size, self.stamp())
+                self._supersede(index, block)
+        except (IndexUnusable, IndexBroken):
+            # A block that nobody can find would only take room.
+            self.folder.remove(block.key)
+            raise
+        self.counts.written_blocks += 1
+        self.counts.written_bytes += size
+        return True
+
+    def _supersede(self, index: Index, block: Block) -> None:
+        """Remove shorter blocks that hold nothing else; whoever kept them keeps this one."""
+        while (shorter := index.before(block.parent, block.tokens[:-1])) is not None:
+            if not block.tokens.startswith(shorter.block.tokens):
+                break
+            index.run("UPDATE pin SET key = ? WHERE key = ?", (block.key, shorter.key))
+            self.folder.remove(shorter.key)
+            index.remove([shorter.key])
+
+    def stamp(self) -> float:
+        """The time, except that it never runs backwards: who comes later was used later. Any thread may ask."""
+        self._latest = max(self._wall(), self._latest + 1e-6)
+        return self._latest
+
+    # Making room
+
+    def _make_room(self, index: Index, size: int, parent: bytes) -> bool:
+        """Whether ``size`` more bytes are within the limit, after evicting what has to go for them."""
+        limit = self.limits.max_bytes - index.own_bytes
+        if size > limit:
+            return False
+        surplus = index.total().file_bytes + size - limit
+        return surplus <= 0 or self._evict_some(index, surplus, parent)
+
+    def _evict_some(self, index: Index, size: int, parent: bytes) -> bool:
+        """Evict ``size`` bytes of the blocks that were not used for longest, but never ``parent``."""
+        while size > 0:
+            victims = [entry for entry in index.leaves(_AT_ONCE) if entry.key != parent]
+            if not victims:
+                return False
+            chosen = []
+            for entry in victims:
+                if size <= 0:
+                    break
+                chosen.append(entry)
+                size -= entry.file_bytes
+            self._remove(index, chosen)
+            self.counts.evicted += len(chosen)
+        return True
+
+    def _remove(self, index: Index, entries: Iterable[Entry]) -> None:
+        keys = [entry.key for entry in entries]
+        for key in keys:
+            self.folder.remove(key)
+        with index.transaction():
+            index.remove(keys)
+
+    def discard(self, keys: Iterable[bytes]) -> None:
+        """Forget blocks that turned out to be unusable."""
+
+        def discard(index: Index) -> None:
+            with index.transaction():
+                index.remove(keys)
+
+        self.attempt(discard)
+
+    # Keeping house
+
+    def attempt(self, action: Callable[[Index], None]) -> bool:
+        """Do something with the index that may as well not be done."""
+        try:
+            action(self._opened())
+        except (OSError, IndexUnusable) as error:
+            self._fail("index", error)
+        except IndexBroken as error:
+            self._begin_anew(error)
+        else:
+            return True
+        return False
+
+    def examine(self) -> None:
+        """Somebody found the index broken: look at all of it, which makes a broken one anew."""
+        self.attempt(lambda index: index.examine())
+
+    def used(self, stamps: Mapping[bytes, float]) -> None:
+        """Remember when blocks were used."""
+
+        def write(index: Index) -> None:
+            with index.transaction():
+                index.stamp(stamps.items())
+
+        if stamps and not self.paused:
+            self.attempt(write)
+
+    def expire(self) -> None:
+        """Remove what was not used for longer than the limit says, and what is above the size limit."""
+
+        def expire(index: Index) -> None:
+            if self.limits.ttl_seconds is not None:
+                moment = self._wall() - self.limits.ttl_seconds
+                while old := index.leaves_unused_since(moment, _AT_ONCE):
+                    self._remove(index, old)
+                    self.counts.expired += len(old)
+            self._make_room(index, 0, b"")
+
+        self.attempt(expire)
+
+    def sweep_step(self) -> bool:
+        """Compare one more folder with the index; whether there is more to do."""
+        if self.swept:
+            return False
+        if self._next_shard == 0:
+            self.folder.remove_stale_parts()
+        shard = self._next_shard
+        if not self.attempt(lambda index: self._sweep(index, shard)):
+            self._next_shard = SHARDS
+            return False
+        self._next_shard += 1
+        if self._next_shard == SHARDS:
+            self.expire()
+            return False
+        return True
+
+    def _sweep(self, index: Index, shard: int) -> None:
+        # The index first: others rename before they commit, so a block they add meanwhile has its file.
+        listed = index.shard(shard)
+        found = {key: (size, written) for key, size, written in self.folder.blocks_of(shard)}
+        lost = listed.keys() - found.keys()
+        changed = {key for key in listed.keys() & found.keys() if listed[key] != found[key][0]}
+        orphans = found.keys() - listed.keys()
+        if not (lost or changed or orphans):
+            return
+        with index.transaction():
+            index.remove(lost)
+            for key in orphans | changed:
+                self._adopt(index, key, *found[key])
+
+    def _adopt(self, index: Index, key: bytes, size: int, written: float) -> None:
+        try:
+            header = read_header(self.folder.read(key, LONGEST_HEADER))
+            if header.block.key != key or header.size + header.stored_length != size:
+                raise DamagedBlock("another block than its name says, or cut off")
+        except FileNotFoundError:
+            return
+        except DamagedBlock:
+            self.counts.failures["damaged"] += 1
+            self.folder.remove(key)
+            index.remove([key])
+            return
+        index.add(header.block, header.raw_length, size, min(written, self._wall()))
+
+    # When the index or the disk fails
+
+    def _opened(self) -> Index:
+        if self._index is not None and not self._index.is_current:
+            self._index.close()
+            self._index = None
+        if self._index is None:
+            self._index = open_index(self.folder.path, self._warn)
+            self._latest = max(self._latest, self._index.latest_stamp())
+            self.generation += 1
+            self._next_shard = 0
+        return self._index
+
+    def _begin_anew(self, error: IndexBroken) -> None:
+        self.counts.failures["index"] += 1
+        self.close()
+        try:
+            set_aside(self.folder.path)
+        except IndexUnusable as unusable:
+            self._fail("index", unusable)
+            return
+        self._warn(
+            f"the index in {self.folder.path} is broken ({error}): it is made anew from the blocks' files"
+        )
+
+    def _fail(self, kind: str, error: Exception) -> None:
+        self.counts.failures[kind] += 1
+        self._paused_until = self._clock() + PAUSE_SECONDS
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        # The same trouble is told once, not each time that it is met again.
+        if reason not in self._warned:
+            self._warned.add(reason)
+            self._warn(f"storing in {self.folder.path} is paused, tried again from time to time: {reason}")
