@@ -8,7 +8,6 @@ import pytest
 import structlog
 
 from reame_core.testing import FakeBackend
-
 from tests.server import support
 
 
@@ -23,7 +22,11 @@ def _quiet_log() -> Iterator[None]:
 def shared() -> Iterator[support.Running]:
     backend = FakeBackend(
         cells=8192,
-        replies={"Say hi": "Hello there!", "Say emoji": "👩‍🚀 你好 é 🇪🇸", "Say greek": "alpha beta gamma delta"},
+        replies={
+            "Say hi": "Hello there!",
+            "Say emoji": "👩‍🚀 你好 é 🇪🇸",
+            "Say greek": "alpha beta gamma delta",
+        },
     )
     with support.running(support.FakeModel(backend)) as server:
         yield server

@@ -25,7 +25,13 @@ def bearer(key: str) -> dict[str, str]:
 
 
 def test_a_key_is_needed(locked: Running) -> None:
-    for headers in ({}, bearer("wrong"), bearer("sk-alicex"), {"Authorization": "Bearer"}, {"Authorization": "Basic sk-alice"}):
+    for headers in (
+        {},
+        bearer("wrong"),
+        bearer("sk-alicex"),
+        {"Authorization": "Bearer"},
+        {"Authorization": "Basic sk-alice"},
+    ):
         for response in (
             locked.http.post(CHAT, json=chat_body(), headers=headers),
             locked.http.get("/v1/models", headers=headers),
@@ -36,7 +42,9 @@ def test_a_key_is_needed(locked: Running) -> None:
             assert response.json()["error"]["code"] == "invalid_api_key"
 
 
-@pytest.mark.parametrize("headers", [bearer("sk-alice"), bearer("sk-nameless"), {"authorization": "bearer  sk-alice"}])
+@pytest.mark.parametrize(
+    "headers", [bearer("sk-alice"), bearer("sk-nameless"), {"authorization": "bearer  sk-alice"}]
+)
 def test_every_key_opens(locked: Running, headers: dict[str, str]) -> None:
     assert locked.http.get("/v1/models", headers=headers).status_code == 200
 

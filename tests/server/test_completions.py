@@ -35,7 +35,9 @@ def test_a_list_of_prompts(shared: Running) -> None:
     both = shared.complete(["Say hi", "Say greek"], temperature=0, max_tokens=40)
     assert texts(both) == ["Hello there!", "alpha beta gamma delta"]
     assert [choice["index"] for choice in both.json()["choices"]] == [0, 1]
-    single = [shared.complete(prompt, temperature=0, max_tokens=40).json() for prompt in ("Say hi", "Say greek")]
+    single = [
+        shared.complete(prompt, temperature=0, max_tokens=40).json() for prompt in ("Say hi", "Say greek")
+    ]
     usage = both.json()["usage"]
     assert usage["prompt_tokens"] == sum(answer["usage"]["prompt_tokens"] for answer in single)
     assert usage["completion_tokens"] == sum(answer["usage"]["completion_tokens"] for answer in single)
@@ -58,7 +60,16 @@ def test_case_110_two_prompts_times_three(shared: Running) -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "status"),
-    [("", 200), ([""], 200), ([], 400), ([[]], 400), (" ", 200), (["good", ""], 200), ([["x"]], 400), ([1, "a"], 400)],
+    [
+        ("", 200),
+        ([""], 200),
+        ([], 400),
+        ([[]], 400),
+        (" ", 200),
+        (["good", ""], 200),
+        ([["x"]], 400),
+        ([1, "a"], 400),
+    ],
 )
 def test_case_71_empty_prompts(shared: Running, prompt: Any, status: int) -> None:
     """The fake model has a beginning token, which is all of an empty prompt."""
@@ -126,7 +137,14 @@ def test_case_102_logprobs_with_several_choices(shared: Running) -> None:
 
 
 def test_best_of_gives_the_most_probable(shared: Running) -> None:
-    body = {"prompt": "Which", "seed": 11, "max_tokens": 8, "temperature": 1.2, "logprobs": 0, "ignore_eos": True}
+    body = {
+        "prompt": "Which",
+        "seed": 11,
+        "max_tokens": 8,
+        "temperature": 1.2,
+        "logprobs": 0,
+        "ignore_eos": True,
+    }
     everything = shared.complete(**body, n=6).json()["choices"]
 
     def mean(choice: dict[str, Any]) -> float:

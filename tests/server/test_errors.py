@@ -190,9 +190,7 @@ def test_case_108_a_bug_in_mid_stream_ends_the_stream() -> None:
         assert "secret detail" not in response.text.split('"error"')[0]
 
 
-def test_an_internal_error_is_in_the_log_under_its_id(
-    shared: Running, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_internal_error_is_in_the_log_under_its_id(shared: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     import structlog
 
     def broken(name: str) -> None:
