@@ -108,7 +108,7 @@ def read_header(data: Bytes) -> Header:
 
 
 def read_block(data: Bytes, expected: Block | None, decompressor: Decompressor) -> tuple[Block, bytes]:
-    """(block, state) of a file's contents, which must be ``expected`` unless that is None. Raises DamagedBlock."""
+    """(block, state) of a file, which must be the ``expected`` block, if one is. Raises DamagedBlock."""
     view = memoryview(data)
     header = read_header(view)
     if expected is not None and header.block != expected:

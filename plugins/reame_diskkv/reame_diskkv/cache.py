@@ -97,7 +97,7 @@ class Cache:
     # Restoring
 
     def load(self, step: Step) -> bytes | None:
-        """The verified cells of a block; None, and the block is removed, where they are not what they should."""
+        """The verified cells of a block. None where they are damaged: the block is removed then."""
         try:
             data = self.store.folder.read(step.block.key)
             _, state = read_block(data, step.block, self._decompressor)

@@ -129,7 +129,7 @@ class Writer:
 
 
 def _be_nice() -> None:
-    """Lowest priority for this thread alone, which Linux can do: it must not compete with those that compute."""
+    """Lowest priority for this thread alone, as Linux can do it: others compute meanwhile."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)

@@ -70,7 +70,7 @@ def request(prompt: tuple[int, ...], max_tokens: int | None = 8, **fields: Any) 
 
 
 class AlwaysCheap(Prices):
-    """The fake backend computes as fast as a disk reads: without this its prompts would not be worth reading."""
+    """The fake backend computes as fast as a disk reads: its prompts would not be worth reading."""
 
     def pays(self, tokens: int, size: int) -> bool:
         return True
