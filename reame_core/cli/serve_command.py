@@ -55,4 +55,4 @@ def serve_model(settings: Settings, model: str | None) -> None:
 def _open(settings: Settings, model: str, progress: Callable[[str], None]) -> AbstractContextManager[Session]:
     from reame_core.session import open_session
 
-    return open_session(settings, model, progress=progress, selection=plugin_selection(settings))
+    return open_session(settings, model, parallel=None, progress=progress, selection=plugin_selection(settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import structlog
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from reame_core.plugins.api import Metric
     from reame_core.server.state import ServedModel
+
+log = structlog.get_logger("reame.plugins")
 
 _PREFIX = "reame_"
 
@@ -44,8 +47,10 @@ class EngineCollector(Collector):
         )
         yield self._plugin_errors()
         for plugin, call in self._model.plugins.hook("metrics").calls:
-            for metric in call() or ():
-                yield _of_plugin(plugin, metric)
+            try:
+                yield from [_of_plugin(plugin, metric) for metric in call() or ()]
+            except Exception:
+                log.exception("the metrics of a plugin cannot be shown", plugin=plugin)
 
     def _batch_rows(self) -> Family:
         cost = self._model.worker.engine.cost

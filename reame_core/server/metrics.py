@@ -50,10 +50,16 @@ class Metrics:
         )
         self._generated = Counter("reame_generation_tokens", "Tokens generated.", registry=registry)
         self._drafted = Counter(
-            "reame_spec_decode_num_draft_tokens", "Tokens drafted and verified.", registry=registry
+            "reame_spec_decode_num_draft_tokens",
+            "Tokens drafted and verified, by source.",
+            ["source"],
+            registry=registry,
         )
         self._accepted = Counter(
-            "reame_spec_decode_num_accepted_tokens", "Drafted tokens that were right.", registry=registry
+            "reame_spec_decode_num_accepted_tokens",
+            "Drafted tokens that were right, by source.",
+            ["source"],
+            registry=registry,
         )
         self._avoided = Counter(
             "reame_work_avoided_seconds",
@@ -118,8 +124,9 @@ class Metrics:
         usage, timings = event.usage, event.timings
         self._answers.labels(event.reason).inc()
         self._generated.inc(usage.completion)
-        self._drafted.inc(usage.drafted)
-        self._accepted.inc(usage.accepted)
+        for source, (drafted, accepted) in usage.drafts.items():
+            self._drafted.labels(source).inc(drafted)
+            self._accepted.labels(source).inc(accepted)
         self._queued.observe(timings.queued / 1000)
         if usage.completion:
             self._first.observe((timings.queued + timings.prefill) / 1000)

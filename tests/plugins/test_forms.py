@@ -26,6 +26,9 @@ def test_the_hooks_and_their_arguments() -> None:
         "verify",
         "select_winner",
         "persist",
+        "register_routes",
+        "serve_fields",
+        "metrics",
     ]
     assert arguments["verify"] == ("sequence", "draft", "logits", "chooser")
     assert arguments["shutdown"] == ()

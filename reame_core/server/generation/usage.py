@@ -43,10 +43,7 @@ def report_of(groups: Groups, plugins: Mapping[str, object]) -> ReameReport:
     return ReameReport(
         timings=_timings(everything, sources["computed"]),
         prompt_tokens=dict(sources),
-        speculation=Drafts(
-            sum(finished.usage.drafted for finished in everything),
-            sum(finished.usage.accepted for finished in everything),
-        ),
+        speculation=_drafts(everything),
         plugins=dict(plugins) if plugins else UNSET,
     )
 
@@ -61,6 +58,17 @@ def _first(group: Sequence[Finished]) -> Finished:
     if not group:
         raise EngineError("the engine gave no answer")
     return max(group, key=lambda finished: finished.usage.computed)
+
+
+def _drafts(everything: Sequence[Finished]) -> Drafts:
+    by_source: dict[str, tuple[int, int]] = {}
+    for finished in everything:
+        for source, (drafted, accepted) in finished.usage.drafts.items():
+            before = by_source.get(source, (0, 0))
+            by_source[source] = (before[0] + drafted, before[1] + accepted)
+    drafted = sum(pair[0] for pair in by_source.values())
+    accepted = sum(pair[1] for pair in by_source.values())
+    return Drafts(drafted, accepted, by_source or UNSET)
 
 
 def _timings(everything: Sequence[Finished], computed: int) -> Timings:

@@ -41,8 +41,12 @@ class Timings(Struct):
 
 
 class Drafts(Struct):
+    """Tokens drafted and verified, and those of them that were right."""
+
     drafted: int
     accepted: int
+    by_source: dict[str, tuple[int, int]] | UnsetType = UNSET
+    """The same two for each source of drafts."""
 
 
 class ReameReport(Struct):
