@@ -43,6 +43,8 @@ class Cache:
         self._index: Index | None = None
         self._generation = -1
         self._roots: dict[str, bytes] = {}
+        self._removed: set[bytes] = set()
+        """Keys that the index may still list until the writer gets to it."""
 
     def close(self) -> None:
         if self._index is not None:
@@ -70,10 +72,17 @@ class Cache:
     def missing(self, blocks: Sequence[Block]) -> list[Block]:
         """Those that are neither stored nor about to be. All of them where nobody knows."""
         unknown = [block for block in blocks if not self.writer.is_pending(block.key)]
-        found = self._ask(
-            lambda index: [block for block in unknown if not index.covers(block.parent, block.tokens)]
-        )
+        found = self._ask(lambda index: [block for block in unknown if not self._covered(index, block)])
         return unknown if found is None else found
+
+    def _covered(self, index: Index, block: Block) -> bool:
+        entry = index.covering(block.parent, block.tokens)
+        return entry is not None and entry.key not in self._removed
+
+    def write(self, block: Block, state: bytes) -> None:
+        """Hand a block to the writer."""
+        self._removed.discard(block.key)
+        self.writer.write(block, state)
 
     def _ask(self, question: Callable[[Index], Answer]) -> Answer | None:
         try:
@@ -118,6 +127,7 @@ class Cache:
             self.store.folder.remove(key)
         except OSError:
             self.counts.failures["read"] += 1
+        self._removed.add(key)
         self.writer.do(lambda store: store.discard([key]))
 
     def used(self, step: Step) -> None:

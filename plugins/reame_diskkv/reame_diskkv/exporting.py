@@ -39,7 +39,7 @@ class Exporter:
             self._bytes_per_token = len(state) / tokens
             if not self._cache.prices.pays(tokens, len(state)):
                 break
-            self._cache.writer.write(block, state)
+            self._cache.write(block, state)
             self._cache.counts.exported_blocks += 1
             self._cache.counts.exported_bytes += len(state)
         self._cache.counts.export_seconds += self._clock() - started

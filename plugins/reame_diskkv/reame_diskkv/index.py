@@ -27,6 +27,8 @@ _COLUMNS = "key, root, parent, start, tokens, raw_bytes, file_bytes, used, pins"
 class IndexUnusable(Exception):
     """The index cannot be used at the moment."""
 
+    disk_full = False
+
 
 class IndexBroken(Exception):
     """The file is no index of this version."""
@@ -74,6 +76,7 @@ class Index:
         if not read_only:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
+            self._connection.execute("PRAGMA wal_autocheckpoint = 128")
             if version < VERSION:
                 migrations.apply(self.database)
                 self._connection.execute(f"PRAGMA user_version = {VERSION}")
@@ -121,10 +124,10 @@ class Index:
         """The block behind ``parent`` with the smallest tokens from ``tokens`` on."""
         return self._entry("WHERE parent = ? AND tokens >= ? ORDER BY tokens LIMIT 1", parent, tokens)
 
-    def covers(self, parent: bytes, tokens: bytes) -> bool:
-        """Whether some block behind ``parent`` begins with ``tokens``."""
+    def covering(self, parent: bytes, tokens: bytes) -> Entry | None:
+        """A block behind ``parent`` that begins with ``tokens``."""
         entry = self.after(parent, tokens)
-        return entry is not None and entry.block.tokens.startswith(tokens)
+        return entry if entry is not None and entry.block.tokens.startswith(tokens) else None
 
     def total(self) -> Total:
         with _errors():
@@ -300,7 +303,9 @@ def _errors() -> Iterator[None]:
         # A missing table or column: somebody else's file, or one that was cut off.
         if str(error).startswith(("no such table", "no such column", "table ")):
             raise IndexBroken(str(error)) from error
-        raise IndexUnusable(str(error)) from error
+        unusable = IndexUnusable(str(error))
+        unusable.disk_full = error.sqlite_errorcode == sqlite3.SQLITE_FULL
+        raise unusable from error
     except sqlite3.DatabaseError as error:
         raise IndexBroken(str(error)) from error
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from reame_diskkv.block_file import LONGEST_HEADER, Block, DamagedBlock, read_header, write_block
-from reame_diskkv.codec import Compressor
+from reame_diskkv.codec import Bytes, Compressor
 from reame_diskkv.counts import Counts
 from reame_diskkv.folder import SHARDS, BlockFolder
 from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable, open_index, set_aside
@@ -16,6 +16,8 @@ from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable, open_in
 PAUSE_SECONDS = 30.0
 """After a write that failed nothing is stored for so long."""
 _AT_ONCE = 16
+_INDEX_GROWTH = 128 << 10
+"""More than the index grows by adding one block."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -91,7 +93,7 @@ class Store:
 
     def _put(self, block: Block, state: bytes) -> bool:
         index = self._opened()
-        if index.covers(block.parent, block.tokens):
+        if index.covering(block.parent, block.tokens) is not None:
             return True
         if block.parent != block.root and index.by_key(block.parent) is None:
             # Evicted or lost meanwhile: nobody would ever find what comes behind it.
@@ -103,23 +105,28 @@ class Store:
             self.counts.too_large += 1
             return False
         try:
-            self.folder.write(block.key, parts)
-        except OSError as error:
+            self._write(index, block, parts, len(state))
+        except (OSError, IndexUnusable) as error:
             # More than this block needs: the index has to grow, too.
-            if error.errno not in _FULL or not self._evict_some(index, 4 * size, block.parent):
+            enough = 4 * size + _INDEX_GROWTH
+            if not _disk_full(error):
                 raise
-            self.folder.write(block.key, parts)
-        try:
-            with index.transaction():
-                index.add(block, len(state), size, self.stamp())
-                self._supersede(index, block)
-        except (IndexUnusable, IndexBroken):
-            # A block that nobody can find would only take room.
-            self.folder.remove(block.key)
-            raise
+            self._evict_some(index, enough, block.parent)
+            self._write(index, block, parts, len(state))
         self.counts.written_blocks += 1
         self.counts.written_bytes += size
         return True
+
+    def _write(self, index: Index, block: Block, parts: Sequence[Bytes], raw_bytes: int) -> None:
+        size = self.folder.write(block.key, parts)
+        try:
+            with index.transaction():
+                index.add(block, raw_bytes, size, self.stamp())
+                self._supersede(index, block)
+        except BaseException:
+            # A block that nobody can find would only take room.
+            self.folder.remove(block.key)
+            raise
 
     def _supersede(self, index: Index, block: Block) -> None:
         """Remove shorter blocks that hold nothing else; whoever kept them keeps this one."""
@@ -139,7 +146,7 @@ class Store:
 
     def _make_room(self, index: Index, size: int, parent: bytes) -> bool:
         """Whether ``size`` more bytes are within the limit, after evicting what has to go for them."""
-        limit = self.limits.max_bytes - index.own_bytes
+        limit = self.limits.max_bytes - index.own_bytes - _INDEX_GROWTH
         if size > limit:
             return False
         surplus = index.total().file_bytes + size - limit
@@ -295,3 +302,7 @@ class Store:
         if reason not in self._warned:
             self._warned.add(reason)
             self._warn(f"storing in {self.folder.path} is paused, tried again from time to time: {reason}")
+
+
+def _disk_full(error: OSError | IndexUnusable) -> bool:
+    return error.errno in _FULL if isinstance(error, OSError) else error.disk_full
