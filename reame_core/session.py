@@ -22,7 +22,7 @@ from reame_core.llama.model import WeightBuffers
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import ResolvedModel, resolve
 from reame_core.models.chat_template import ChatTemplate
-from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_header
+from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_header, tokenizer_digest
 from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.plugins.api import PluginContext
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
@@ -102,7 +102,7 @@ def open_session(
         def context_for(plugin: str) -> PluginContext:
             tables = settings.values.plugins.tables
             options = next((tables[table] for table, owner in owners.items() if owner == plugin), {})
-            return PluginContext(backend.info, options, host.namespace(buffers))
+            return PluginContext(backend.info, options, host.namespace(buffers), tokenizer_digest(plan.header))
 
         plugins.startup(context_for)
         cleanup.callback(plugins.shutdown)

@@ -36,6 +36,7 @@ __all__ = [
     "parameters",
     "quantisation",
     "read_header",
+    "tokenizer_digest",
 ]
 
 _MOST_LAYERS = 1 << 14
@@ -89,6 +90,12 @@ def quantisation(header: GgufHeader) -> str:
     for tensor in header.tensors:
         weight[tensor.type] += tensor.elements
     return weight.most_common(1)[0][0] if weight else ""
+
+
+def tokenizer_digest(header: GgufHeader) -> str:
+    """Equal for files whose token ids mean the same; empty for a file that does not list its tokens."""
+    tokens = header.metadata.get("tokenizer.ggml.tokens")
+    return tokens.digest if isinstance(tokens, ArraySummary) else ""
 
 
 def number(header: GgufHeader, key: str) -> int | None:

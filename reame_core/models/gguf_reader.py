@@ -7,8 +7,9 @@ path makes the whole one.
 
 from __future__ import annotations
 
+import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from reame_core.models.gguf_types import ARRAY, SCALARS, STRING, TENSOR_TYPES, tensor_bytes
@@ -39,6 +40,8 @@ class ArraySummary:
 
     type: str
     length: int
+    digest: str = field(default="", compare=False)
+    """Of the strings of an array of strings, as they lie in the file."""
 
 
 MetadataValue = str | int | float | bool | tuple[int | float | bool, ...] | ArraySummary
@@ -181,8 +184,13 @@ class _Cursor:
         kind = self._number(_VERSION)
         length = self._number(_LENGTH)
         if kind == STRING:
+            start = self.position
             self._skip_strings(length)
-            return ArraySummary("string", length)
+            skipped = memoryview(self._data)[start : self.position]
+            digest = hashlib.blake2b(skipped, digest_size=16, person=b"reame-strings").hexdigest()
+            # A bytearray cannot grow while somebody looks at it.
+            skipped.release()
+            return ArraySummary("string", length, digest)
         if kind not in SCALARS:
             raise HeaderError(f"has an array of type {kind}, which llama.cpp does not read either")
         name, layout = SCALARS[kind]

@@ -202,6 +202,9 @@ class PluginContext:
     """The plugin's own table ``[plugins.NAME]`` of the configuration, unchecked."""
     namespace: Mapping[str, str] = field(default_factory=dict)
     """Everything that changes the contents of KV cells: model fingerprint, cache types, build."""
+    tokenizer: str = ""
+    """Stands for what each token id means: equal for models with the same vocabulary, whatever their weights.
+    Empty where that is not known."""
 
 
 class ServerAccess(Protocol):

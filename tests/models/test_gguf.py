@@ -18,6 +18,7 @@ from reame_core.models.gguf import (
     kv_bytes_per_token,
     parameters,
     read_header,
+    tokenizer_digest,
 )
 
 
@@ -73,6 +74,17 @@ def test_a_large_vocabulary_is_skipped_quickly(llama, saved) -> None:
         seconds.append(time.perf_counter() - started)
     assert min(seconds) < 0.5, "about 40 ms, on a busy machine more"
     assert header.metadata["tokenizer.ggml.merges"] == ArraySummary("string", 150_000)
+
+
+def test_a_tokenizer_is_known_by_its_tokens(llama, saved) -> None:
+    def digest(*tokens: str, **metadata: object) -> str:
+        return tokenizer_digest(
+            read_header(saved(llama(tokenizer__ggml__tokens=list(tokens), **metadata).bytes()))
+        )
+
+    assert digest("a", "b") == digest("a", "b", name="of other weights", tokenizer__ggml__merges=["a b"])
+    assert len({digest("a", "b"), digest("b", "a"), digest("ab"), digest("a", "b", "c")}) == 4
+    assert tokenizer_digest(read_header(saved(llama().bytes()))) == ""
 
 
 class TestWhatIsNoModel:
