@@ -1,0 +1,1 @@
+"""Drafts from the past: prompt lookup, and an archive of everything that was generated."""

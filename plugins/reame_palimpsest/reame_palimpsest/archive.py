@@ -1,0 +1,175 @@
+"""The archive of one server: the engine thread asks and hands over, a thread of its own touches the disk."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reame_palimpsest.budget import keep_within
+from reame_palimpsest.folders import TokenizerFolder
+from reame_palimpsest.generations import Generation
+from reame_palimpsest.limits import Limits
+from reame_palimpsest.shelf import Shelf
+from reame_palimpsest.view import View
+
+log = logging.getLogger("reame.palimpsest")
+
+REFRESH_SECONDS = 5.0
+"""What other processes have archived or forgotten is seen after this time."""
+_TIDY_SECONDS = 3600.0
+_MOST_WAITING = 256
+_MOST_SHELVES = 64
+"""Tenants whose archives are open at the same time."""
+_PATIENCE_AT_END = 30.0
+
+
+@dataclass(slots=True)
+class Counts:
+    """Since the start of this process."""
+
+    stored: int = 0
+    repeated: int = 0
+    """Answers that were in the archive already."""
+    dropped: int = 0
+    """Answers that came faster than they could be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of all archives that are open."""
+
+    generations: int
+    words: int
+
+
+class Archive:
+    """``view`` and ``store`` are for the engine thread and never wait; the other methods are for any thread."""
+
+    def __init__(
+        self, root: Path, tokenizer: str, model: str, limits: Limits, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.counts = Counts()
+        self._root = root
+        self._folder = TokenizerFolder(root / tokenizer)
+        self._model = model
+        self._limits = limits
+        self._clock = clock
+        self._shelves: dict[str, Shelf] = {}
+        self._asked: set[str] = set()
+        self._grown = False
+        self._work: queue.Queue[Callable[[], object] | None] = queue.Queue(_MOST_WAITING)
+        self._refreshed = self._tidied = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="reame-palimpsest", daemon=True)
+
+    def start(self) -> None:
+        """Begin to open the archive of the tenant without a name."""
+        self._thread.start()
+        self.view("")
+
+    def view(self, tenant: str) -> View | None:
+        """What is known of ``tenant``; None until its archive has been opened, which begins now."""
+        shelf = self._shelves.get(tenant)
+        if shelf is not None:
+            return shelf.view
+        if tenant not in self._asked and self._enqueue(lambda: self._open(tenant)):
+            self._asked.add(tenant)
+        return None
+
+    def store(self, tenant: str, generation: Generation) -> None:
+        """Archive ``generation`` soon, or drop it where too much is waiting."""
+        if not self._enqueue(lambda: self._store(tenant, generation)):
+            self.counts.dropped += 1
+
+    def sizes(self) -> Sizes:
+        """What can be searched."""
+        views = [shelf.view for shelf in list(self._shelves.values())]
+        sources = [source for view in views for source in view.sources]
+        return Sizes(sum(each.generation_count for each in sources), sum(each.words for each in sources))
+
+    def flush(self, timeout: float = _PATIENCE_AT_END) -> bool:
+        """Wait until what was stored before is searchable and what others have written is seen."""
+        done = threading.Event()
+
+        def refresh() -> None:
+            self._refresh()
+            done.set()
+
+        return self._enqueue(refresh, timeout) and done.wait(timeout)
+
+    def close(self) -> None:
+        """Write what is waiting and stop; sealing may take a second."""
+        self._work.put(None)
+        self._thread.join(_PATIENCE_AT_END)
+
+    def _enqueue(self, work: Callable[[], object], timeout: float = 0.0) -> bool:
+        try:
+            self._work.put(work, block=timeout > 0, timeout=timeout or None)
+        except queue.Full:
+            return False
+        return True
+
+    def _run(self) -> None:
+        while True:
+            try:
+                work: Callable[[], object] | None = self._work.get(timeout=REFRESH_SECONDS)
+            except queue.Empty:
+                work = self._refresh
+            if work is None:
+                break
+            self._guarded(work)
+            if time.monotonic() - self._refreshed >= REFRESH_SECONDS:
+                self._guarded(self._refresh)
+        for shelf in self._shelves.values():
+            self._guarded(shelf.close)
+        if self._grown:
+            self._guarded(self._keep_within_budget)
+
+    def _guarded(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception:
+            log.exception("the archive of generations has failed; it goes on")
+
+    def _open(self, tenant: str) -> Shelf:
+        shelf = self._shelves.get(tenant)
+        if shelf is None:
+            if len(self._shelves) >= _MOST_SHELVES:
+                self._shelves.pop(next(iter(self._shelves))).close()
+            shelf = Shelf(self._folder.tenant(tenant), self._folder.tokenizer, self._limits, self._clock)
+            shelf.tidy()
+            self._shelves[tenant] = shelf
+        self._asked.discard(tenant)
+        return shelf
+
+    def _store(self, tenant: str, generation: Generation) -> None:
+        if self._open(tenant).add(generation):
+            self.counts.stored += 1
+            self._grown = True
+        else:
+            self.counts.repeated += 1
+
+    def _refresh(self) -> None:
+        now = self._refreshed = time.monotonic()
+        if self._grown:
+            self._grown = False
+            self._keep_within_budget()
+        tidy = now - self._tidied >= _TIDY_SECONDS
+        if tidy:
+            self._tidied = now
+        for shelf in self._shelves.values():
+            if tidy:
+                shelf.tidy()
+            else:
+                shelf.refresh()
+
+    def _keep_within_budget(self) -> None:
+        try:
+            self._folder.describe(self._model)
+            keep_within(self._root, self._limits.size)
+        except OSError as error:
+            log.debug("the size of %s cannot be limited: %s", self._root, error)
