@@ -16,6 +16,7 @@ from reame_core.engine.generation import Generator
 from reame_core.engine.group import RequestGroup, Sink
 from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.kv_memory import KVMemory
+from reame_core.engine.noise import LAST_SMALL_BATCH
 from reame_core.engine.plugin_bridge import PluginBridge
 from reame_core.engine.request import Request
 from reame_core.engine.schedule import Part, Scheduler
@@ -86,7 +87,12 @@ class Engine:
         if options.exact is not None:
             most = min(most, options.exact.most)
         self._scheduler = Scheduler(
-            self.cost, most, options.stall_ms, info.max_outputs, whole_prompts=info.partial_removal
+            self.cost,
+            most,
+            options.stall_ms,
+            info.max_outputs,
+            most if options.noise_floor else min(most, LAST_SMALL_BATCH),
+            whole_prompts=info.partial_removal,
         )
         self._groups: list[RequestGroup] = []
         self._turn = 0

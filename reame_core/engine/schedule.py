@@ -8,6 +8,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.noise import LAST_SMALL_BATCH
 from reame_core.engine.sequence import Sequence
 from reame_core.engine.speculation import DraftRoom, Proposal
 
@@ -55,6 +56,8 @@ class Scheduler:
     stall_ms: float
     max_outputs: int = 64
     """Rows that may want logits in one batch."""
+    most_with_drafts: int = LAST_SMALL_BATCH
+    """Rows of a batch to which drafts may still be added."""
     whole_prompts: bool = True
     """False for models that cannot drop part of a sequence: there the last prompt token is computed in a
     batch of its own, so that others with the same prompt can share all before it."""
@@ -70,15 +73,16 @@ class Scheduler:
         if decoding and filling:
             spare = min(spare, within)
         outputs = min(self.max_outputs - len(served), rejectable)
+        small = self.most_with_drafts - len(decoding)
         # Drafts leave at least half of the rows to prompts.
-        room = DraftRoom(min(spare // 2 if filling else spare, outputs), min(within, outputs))
+        most = min(spare // 2 if filling else spare, outputs, small)
+        room = DraftRoom(most, min(most, within))
         chosen = drafts(decoding, len(decoding), room) if decoding else {}
         parts = [Part(s, s.known - 1, s.known, chosen.get(s.id)) for s in decoding]
         drafted = sum(part.drafted for part in parts)
         chunks = self._chunks(filling, spare - drafted)
-        riders = DraftRoom(
-            min(spare - drafted - sum(chunk.rows for chunk in chunks), outputs - drafted),
-        )
+        prompt_rows = sum(chunk.rows for chunk in chunks)
+        riders = DraftRoom(min(spare - prompt_rows, outputs, small - prompt_rows) - drafted)
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
 
     @staticmethod

@@ -234,7 +234,8 @@ def test_chances_of_tokens_fall_with_their_place() -> None:
 class Noisy:
     """A backend whose logits are moved by the number of rows, as those of real kernels are."""
 
-    def __init__(self, backend: FakeBackend, size: float) -> None:
+    def __init__(self, backend: FakeBackend, size: float, rows: int = 8) -> None:
+        self._from = rows
         self._backend = backend
         self._size = size
         self.info = backend.info
@@ -246,7 +247,7 @@ class Noisy:
 
     def logits(self) -> Any:
         lines = self._backend.logits().copy()
-        lines[:, ::2] += self._size * (self._rows > 8)
+        lines[:, ::2] += self._size * (self._rows >= self._from)
         return lines
 
 
@@ -255,6 +256,8 @@ def test_the_noise_floor_is_what_kernels_disagree_by_up_to_a_ceiling() -> None:
     assert find_noise_floor(Noisy(FakeBackend(), 0.0), sample) == 0.0  # type: ignore[arg-type]
     assert find_noise_floor(Noisy(FakeBackend(), 0.1), sample) == pytest.approx(0.1, abs=1e-5)  # type: ignore[arg-type]
     assert find_noise_floor(Noisy(FakeBackend(), 5.0), sample) == CEILING  # type: ignore[arg-type]
+    # Where only large batches differ drafts keep to small ones, and nothing needs to be tolerated.
+    assert find_noise_floor(Noisy(FakeBackend(), 5.0, rows=64), sample) == 0.0  # type: ignore[arg-type]
 
 
 def test_greedy_takes_a_drafted_token_that_ties_and_no_other() -> None:
