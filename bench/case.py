@@ -1,0 +1,121 @@
+"""One model under test, loaded once for all measurements that can share it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+
+from bench.quiet import Quiet
+from reame_core.engine.engine import Engine, EngineOptions
+from reame_core.llama.backend import LlamaBackend, LlamaOptions
+from reame_core.llama.model import WeightBuffers
+from reame_core.llama.tuning import Tensor, fastest
+from reame_core.models.gguf import GgufHeader, parameters, read_header
+
+CONTEXT, CELLS = 4096, 8192
+_LARGE = 10**9
+_SMALL = 3 * 10**8
+_TEXT = (
+    "Report {number}. The {number} boats left the harbour at dawn, and by noon the wind had turned west. "
+    "Nobody had expected rain; still, every crew carried canvas, rope and enough bread for two days. In 1984 a "
+    "similar storm had cost the town {number} thousand pounds and one bell tower. def area(width, height): "
+    "return width * height * {number}. The older sailors said little and watched the clouds. "
+)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    threads: int
+    rounds: int
+    attempts: int = 1
+    quick: bool = False
+    buffers: str = "off"
+    llama_server: Path | None = None
+    progress: Callable[[str], None] = lambda line: None
+
+
+class Case:
+    """A model file, how it is loaded, and prompts for it."""
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self.path = path
+        self.options = options
+        self.threads = options.threads
+        self.progress = options.progress
+        self.quiet = Quiet(options.attempts)
+        self._numbers = count(1)
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    @property
+    def rounds(self) -> int:
+        return 1 if self.options.quick else self.options.rounds
+
+    def size(self, length: int) -> int:
+        """``length``, or an eighth of it where only a quick check is wanted."""
+        return max(2, length // 8) if self.options.quick else length
+
+    @cached_property
+    def header(self) -> GgufHeader:
+        return read_header(self.path)
+
+    @property
+    def large(self) -> bool:
+        """1.5B and the like."""
+        return parameters(self.header) >= _LARGE
+
+    @property
+    def small(self) -> bool:
+        """SmolLM2-135M and the like, where everything beside the model weighs more."""
+        return parameters(self.header) < _SMALL
+
+    @cached_property
+    def fastest_buffers(self) -> WeightBuffers:
+        """What ``engine.extra_buffers = auto`` finds for this model here."""
+        tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self.header.tensors]
+        return fastest(self.path, tensors, self.threads, progress=self.progress)
+
+    @property
+    def buffers(self) -> WeightBuffers:
+        return self.fastest_buffers if self.options.buffers == "auto" else WeightBuffers()
+
+    @cached_property
+    def backend(self) -> LlamaBackend:
+        return open_backend(self.path, self.threads, self.buffers, CELLS)
+
+    def engine(self, stall_ms: float = 200.0) -> Engine:
+        """A new engine on an empty KV memory; any earlier one is void."""
+        self.backend.clear()
+        return Engine(self.backend, EngineOptions(context_length=CONTEXT, stall_ms=stall_ms))
+
+    def prompt(self, length: int) -> tuple[int, ...]:
+        """``length`` tokens of ordinary text that begin like no earlier prompt."""
+        return make_prompt(self.backend, length, next(self._numbers))
+
+    def close(self) -> None:
+        """Free the model, if it was loaded."""
+        backend = self.__dict__.pop("backend", None)
+        if backend is not None:
+            backend.close()
+
+
+def open_backend(path: Path, threads: int, buffers: WeightBuffers, cells: int) -> LlamaBackend:
+    """As the engine's own users open it."""
+    return LlamaBackend(path, LlamaOptions(kv_cells=cells, threads=threads, buffers=buffers))
+
+
+def make_prompt(backend: LlamaBackend, length: int, number: int) -> tuple[int, ...]:
+    """``length`` tokens of ordinary text, other ones for each ``number``."""
+    bos = backend.info.bos
+    tokens = [bos] if backend.info.adds_bos and bos is not None else []
+    while len(tokens) < length:
+        tokens += backend.tokenize(_TEXT.format(number=number))
+        number += 1000
+    return tuple(tokens[:length])
