@@ -190,13 +190,13 @@ def play(engine: Engine, *requests: Request) -> list[Answers]:
     return answers
 
 
-def plain(request: Request, **backend: Any) -> list[tuple[object, ...]]:
+def plain(request: Request, *, context_length: int = 256, **backend: Any) -> list[tuple[object, ...]]:
     """What ``request`` says on a fresh engine, alone, computed from nothing: the path to compare with."""
     alone = replace(request, reuse=False, speculate=False, select=False)
     backend.setdefault("cells", 512)
-    key = repr((alone, sorted(backend.items())))
+    key = repr((alone, context_length, sorted(backend.items())))
     if key not in _PLAIN or request.sampling.seed is None:
-        engine = engine_on(FakeBackend(**backend), parallel=1)
+        engine = engine_on(FakeBackend(**backend), parallel=1, context_length=context_length)
         _PLAIN[key] = play(engine, alone)[0].said
     return _PLAIN[key]
 
