@@ -48,17 +48,14 @@ class BatchCost:
         Where no batch from there to twice as many rows ever ran, twice as many: that takes twice the time at
         most, and tells whether the estimate was too high.
         """
-        measured = [(int(rows), mean) for rows, mean in self._points.values()]
-        best = 1
-        for rows in sorted({most, *SIZES, *(rows for rows, _ in measured)}):
-            estimate = self.estimate(rows)
-            if rows > most or estimate is None or estimate > milliseconds:
-                break
-            best = rows
-        proven = max((rows for rows, mean in measured if mean <= milliseconds), default=0)
-        if not any(proven < rows <= 2 * proven for rows, _ in measured):
-            best = max(best, min(2 * proven, most))
-        return best
+        points = [(rows, mean) for rows, mean in self._points.values() if mean <= milliseconds]
+        if not points:
+            return 1
+        best = max(int(rows * milliseconds / max(mean, 1e-9) + 1e-6) for rows, mean in points)
+        proven = max(int(rows) for rows, _ in points)
+        if not any(proven < int(rows) <= 2 * proven for rows, _ in self._points.values()):
+            best = max(best, 2 * proven)
+        return min(best, most)
 
     def remember(self, measured: dict[float, float]) -> None:
         """Start from what an earlier engine ``measured`` on this host."""

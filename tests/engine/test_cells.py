@@ -68,7 +68,7 @@ class LedgerMachine(RuleBasedStateMachine):
         return np.array(numbers, np.int32)
 
 
-LedgerMachine.TestCase.settings = thorough(60)
+LedgerMachine.TestCase.settings = thorough(30)
 TestLedger = LedgerMachine.TestCase
 
 

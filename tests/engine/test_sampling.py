@@ -118,7 +118,7 @@ def sampler_after(params: SamplingParams, prompt: list[int], generated: list[int
     return sampler
 
 
-@thorough(300)
+@thorough(200)
 @given(cases())
 def test_probabilities_equal_the_reference(case: tuple[Line, SamplingParams, list[int], list[int]]) -> None:
     line, params, prompt, generated = case
@@ -135,7 +135,7 @@ def test_probabilities_equal_the_reference(case: tuple[Line, SamplingParams, lis
     assert found.sum() == pytest.approx(1, abs=1e-5)
 
 
-@thorough(300)
+@thorough(150)
 @given(cases(), st.integers(0, 99))
 def test_choose_inverts_the_distribution_at_one_random_number(
     case: tuple[Line, SamplingParams, list[int], list[int]], seed: int
@@ -156,7 +156,7 @@ def test_choose_inverts_the_distribution_at_one_random_number(
     assert below - 1e-4 <= number * cumulative[-1] <= cumulative[place] + 1e-4
 
 
-@thorough(300)
+@thorough(150)
 @given(cases(greedy=True))
 def test_greedy_is_the_best_token_after_bias_and_penalties(
     case: tuple[Line, SamplingParams, list[int], list[int]],
@@ -263,7 +263,7 @@ def test_top_k_1_is_greedy_at_any_temperature() -> None:
 # Log-probabilities.
 
 
-@thorough(300)
+@thorough(150)
 @given(lines, st.integers(0, 10), st.data())
 def test_logprobs_equal_the_reference(line: Line, alternatives: int, data: st.DataObject) -> None:
     alternatives = min(alternatives, len(line))

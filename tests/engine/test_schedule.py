@@ -139,7 +139,7 @@ def test_prompts_are_cut_on_the_grid(rest: int, computed: int, max_rows: int) ->
 def test_decode_rows_come_first_and_prompts_get_what_the_budget_leaves() -> None:
     s = scheduler({1: 40, 64: 640})
     parts = plan(s, [filling(500), decoding(), filling(500), decoding()])
-    assert [(p.sequence.decoding, p.rows) for p in parts] == [(True, 1), (True, 1), (False, 1), (False, 1)]
+    assert [(p.sequence.decoding, p.rows) for p in parts] == [(True, 1), (True, 1), (False, 1), (False, 2)]
 
 
 def test_idle_prefill_takes_all_rows() -> None:
