@@ -1,0 +1,1 @@
+"""Measurements of the disk cache, as ratios within one run."""
