@@ -27,8 +27,8 @@ LAST_SMALL_BATCH = 63
 
 def find_noise_floor(backend: Backend, sample: Many[int]) -> float:
     """The 95th percentile of how far the gap between the two best logits moves between batches of one row and
-    of many. It is 0 where batches up to ``LAST_SMALL_BATCH`` rows are bit-identical; drafts have to stay in such
-    batches then. ``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
+    of many. It is 0 where batches up to ``LAST_SMALL_BATCH`` rows are bit-identical; drafts have to stay in
+    such batches then. ``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
     tokens = [sample[i * i % len(sample)] for i in range(_CONTEXT + _COMPARED)]
     try:
         _decode(backend, tokens[:_CONTEXT], 0, outputs=False)
