@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -12,7 +13,7 @@ import pytest
 
 from reame_core.errors import EngineError
 from reame_core.testing import FakeBackend
-from tests.server.support import FakeModel, Running, chat_body, content_of, running, settings_with
+from tests.server.support import FakeModel, GatedBackend, Running, chat_body, content_of, running, settings_with
 
 CHAT = "/v1/chat/completions"
 MESSAGES: Any = [{"role": "user", "content": "Say hi"}]
@@ -142,36 +143,44 @@ def test_case_87_a_template_that_refuses_is_a_400() -> None:
         assert error["param"] == "messages"
 
 
-def failing(calls: range) -> FakeModel:
-    return FakeModel(FakeBackend(fail_on=calls))
-
-
 def test_a_failure_at_once_is_a_500_also_for_streams() -> None:
-    with running(failing(range(100))) as server:
+    with running(FakeModel(FakeBackend(fail_on=range(100)))) as server:
         for stream in (False, True):
             error = error_of(server.chat(stream=stream), 500)
             assert error["type"] == "server_error"
             assert "req_" in error["message"]
 
 
-def test_case_108_a_failure_in_mid_stream_is_an_error_event() -> None:
-    with running(failing(range(10, 20))) as server:
-        response = server.chat("x", stream=True, ignore_eos=True)
+@pytest.fixture
+def failing_later() -> Iterator[Running]:
+    """The tenth batch fails, and no batch is computed before it is allowed."""
+    with running(FakeModel(GatedBackend(fail_on=[10]))) as server:
+        server.gate.hold()
+        server.gate.allow(5)
+        yield server
+
+
+def test_case_108_a_failure_in_mid_stream_is_an_error_event(failing_later: Running) -> None:
+    body = chat_body("x", stream=True, ignore_eos=True)
+    with failing_later.http.stream("POST", CHAT, json=body) as response:
         assert response.status_code == 200
-        blocks = response.text.strip().split("\n\n")
-        events = [json.loads(block.removeprefix("data: ")) for block in blocks]
-        assert [event for event in events if "error" in event] == events[-1:]
-        assert events[-1]["error"]["type"] == "server_error"
-        assert all(choice["finish_reason"] is None for e in events[:-1] for choice in e["choices"])
-        assert "[DONE]" not in response.text
-        server.wait_until_idle()
+        lines = response.iter_lines()
+        begun = next(lines)
+        failing_later.gate.allow(None)
+        events = [json.loads(line.removeprefix("data: ")) for line in (begun, *lines) if line]
+    assert [event for event in events if "error" in event] == events[-1:]
+    assert events[-1]["error"]["type"] == "server_error"
+    assert all(choice["finish_reason"] is None for e in events[:-1] for choice in e["choices"])
+    failing_later.wait_until_idle()
 
 
-def test_case_108_the_openai_client_raises_it() -> None:
-    with running(failing(range(10, 20))) as server:
-        stream = server.openai().chat.completions.create(model="fake", messages=MESSAGES, stream=True)
-        with pytest.raises(openai.APIError, match="told to fail"):
-            list(stream)
+def test_case_108_the_openai_client_raises_it(failing_later: Running) -> None:
+    client = failing_later.openai()
+    stream = client.chat.completions.create(model="fake", messages=MESSAGES, stream=True)
+    next(stream)
+    failing_later.gate.allow(None)
+    with pytest.raises(openai.APIError, match="told to fail"):
+        list(stream)
 
 
 def test_case_108_a_bug_in_mid_stream_ends_the_stream() -> None:
@@ -199,6 +208,7 @@ def test_an_internal_error_is_in_the_log_under_its_id(shared: Running, monkeypat
     monkeypatch.setattr(shared.state, "check_name", broken)
     with structlog.testing.capture_logs() as lines:
         response = shared.chat()
+        shared.wait_until(lambda: any(line["event"] == "request" for line in lines))
     error = error_of(response, 500)
     assert "the cause" not in response.text
     request_id = response.headers["x-request-id"]
@@ -234,8 +244,6 @@ def test_the_openai_client_retries_what_may_succeed_later(monkeypatch: pytest.Mo
 
 
 def test_timeouts_of_the_client(shared: Running) -> None:
-    from tests.server.support import GatedBackend
-
     backend = GatedBackend()
     with running(FakeModel(backend)) as server:
         backend.hold()
@@ -247,8 +255,6 @@ def test_timeouts_of_the_client(shared: Running) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_the_request_timeout(stream: bool) -> None:
-    from tests.server.support import GatedBackend
-
     backend = GatedBackend()
     with running(FakeModel(backend), settings_with(request_timeout_s=0.1)) as server:
         backend.hold()
