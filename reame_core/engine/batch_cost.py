@@ -45,15 +45,15 @@ class BatchCost:
     def rows_within(self, milliseconds: float, most: int) -> int:
         """The largest batch, from 1 to ``most`` rows, expected to take at most ``milliseconds``.
 
-        Where no batch from there to twice as many rows ever ran, twice as many: that takes twice the time at
-        most, and tells whether the estimate was too high.
+        Where no batch of about twice as many rows ever ran, that many: it takes twice the time at most, and
+        tells whether the estimate was too high.
         """
         points = [(rows, mean) for rows, mean in self._points.values() if mean <= milliseconds]
         if not points:
             return 1
         best = max(int(rows * milliseconds / max(mean, 1e-9) + 1e-6) for rows, mean in points)
         proven = max(int(rows) for rows, _ in points)
-        if not any(proven < int(rows) <= 2 * proven for rows, _ in self._points.values()):
+        if not any(proven < int(rows) < 3 * proven for rows, _ in self._points.values()):
             best = max(best, 2 * proven)
         return min(best, most)
 

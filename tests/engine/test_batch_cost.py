@@ -66,12 +66,12 @@ def test_an_estimate_is_never_too_low(
         assert 1 <= within <= 512
         # Up to twice the time for a size that was never tried.
         assert within == 1 or truth(within) <= budget * 2 * (1 + 1e-9)
-        cost.observe(within, truth(within))
+        costs = []
         for _ in range(25):
-            within = cost.rows_within(budget, 512)
             cost.observe(within, truth(within))
-        # The means of several sizes lie a little below the cost of their mean.
-        assert within == 1 or truth(within) <= budget * 1.2
+            within = cost.rows_within(budget, 512)
+            costs.append(truth(within) if within > 1 else 0)
+        assert sorted(costs)[-6] <= budget * 1.2, "what does not fit is tried more than now and then"
 
 
 def test_a_size_that_was_never_tried_is_tried_once() -> None:
