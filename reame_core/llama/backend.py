@@ -60,8 +60,9 @@ class LlamaBackend:
     def _open_context(self, options: LlamaOptions) -> Any:
         params = lib.llama_context_default_params()
         params.n_ctx = options.kv_cells
-        params.n_batch = params.n_ubatch = options.max_rows
-        params.n_outputs_max = min(options.max_outputs, options.max_rows)
+        # llama.cpp aborts the process where fewer rows or outputs than sequences are allowed.
+        params.n_batch = params.n_ubatch = max(options.max_rows, options.max_sequences)
+        params.n_outputs_max = max(min(options.max_outputs, options.max_rows), options.max_sequences)
         params.n_seq_max = options.max_sequences
         params.n_threads = params.n_threads_batch = options.threads
         params.kv_unified = True
@@ -184,11 +185,11 @@ class LlamaBackend:
         lib.llama_memory_seq_cp(self._memory, sequence, self._scratch, *self._span(start, end))
         try:
             size = lib.llama_state_seq_get_size(self._context, self._scratch)
-            state = (ctypes.c_uint8 * size)()
-            written = lib.llama_state_seq_get_data(self._context, state, size, self._scratch)
+            state = np.empty(size, np.uint8)
+            written = lib.llama_state_seq_get_data(self._context, _address(state), size, self._scratch)
             if written != size:
                 raise EngineError(f"exporting positions {start} to {end} wrote {written} of {size} bytes")
-            return bytes(state)
+            return state.tobytes()
         finally:
             lib.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
 
@@ -197,9 +198,9 @@ class LlamaBackend:
         window = self._info.window
         if keep < end and (not self._info.partial_removal or 0 < window < end - start):
             return False
-        data = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        data = np.frombuffer(state, np.uint8)
         try:
-            if not lib.llama_state_seq_set_data(self._context, data, len(state), self._scratch):
+            if not lib.llama_state_seq_set_data(self._context, _address(data), len(data), self._scratch):
                 return False
             first = lib.llama_memory_seq_pos_min(self._memory, self._scratch)
             last = lib.llama_memory_seq_pos_max(self._memory, self._scratch)
@@ -224,3 +225,7 @@ class LlamaBackend:
             lib.llama_free(self._context)
             self._context = None
             self._model.close()
+
+
+def _address(data: NDArray[np.uint8]) -> Any:
+    return data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
