@@ -239,7 +239,7 @@ class Noisy:
         self._backend = backend
         self._size = size
         self.info = backend.info
-        self.truncate, self.clear = backend.truncate, backend.clear
+        self.copy, self.truncate, self.clear = backend.copy, backend.truncate, backend.clear
 
     def decode(self, rows: Any) -> None:
         self._backend.decode(rows)
