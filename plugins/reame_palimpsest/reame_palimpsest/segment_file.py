@@ -19,7 +19,7 @@ from reame_palimpsest.generations import SEPARATOR, Generation
 from reame_palimpsest.log_file import ForeignFile
 
 SUFFIX = ".seg"
-HEADER_SIZE = 80
+HEADER_SIZE = 64
 _MAGIC = b"RPALSEG1"
 _HEADER = struct.Struct("<8s16sIIIIqqI")
 _CHECKSUM = struct.Struct("<I")

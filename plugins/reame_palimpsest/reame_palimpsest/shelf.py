@@ -29,6 +29,7 @@ _RETRY_AFTER = 60
 _OTHERS_FOLLOWED = 4
 """Logs of other processes that are looked at, the latest ones."""
 _PATIENCE = 0.2
+_WARNED_AGAIN_AFTER = 3600
 
 
 class Shelf:
@@ -45,7 +46,8 @@ class Shelf:
         self._tail = LiveTail()
         self._others: dict[Path, tuple[LogReader, LiveTail]] = {}
         self._segments: dict[Path, Segment] = {}
-        self._warned: set[str] = set()
+        self._ignored: set[Path] = set()
+        self._warned: dict[str, float] = {}
         self._seal_after = 0.0
 
     def add(self, generation: Generation) -> bool:
@@ -59,7 +61,6 @@ class Shelf:
                 make_folder(self._folder)
                 self._log = LogWriter(self._folder, self._tokenizer)
             self._log.append(generation)
-            self._warned.discard("write")
         except OSError as error:
             self._warn("write", "cannot archive anything in %s: %s", self._folder, error.strerror)
         self._tail.add(generation)
@@ -131,14 +132,14 @@ class Shelf:
         self._publish()
 
     def _open(self, path: Path) -> None:
-        if str(path) in self._warned:
+        if path in self._ignored:
             return
         try:
             self._segments[path] = Segment(path, self._tokenizer)
         except FileNotFoundError:
             pass
         except (OSError, ForeignFile, DamagedFile) as error:
-            self._warned.add(str(path))
+            self._ignored.add(path)
             remove_damaged(path, error)
             if not isinstance(error, DamagedFile):
                 log.warning("%s is ignored: it %s", path, _reason(error))
@@ -172,8 +173,9 @@ class Shelf:
         )
 
     def _warn(self, about: str, message: str, *arguments: object) -> None:
-        if about not in self._warned:
-            self._warned.add(about)
+        now = self._clock()
+        if now - self._warned.get(about, -_WARNED_AGAIN_AFTER) >= _WARNED_AGAIN_AFTER:
+            self._warned[about] = now
             log.warning(message, *arguments)
 
     def close(self) -> None:

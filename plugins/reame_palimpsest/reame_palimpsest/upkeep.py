@@ -15,8 +15,16 @@ from pathlib import Path
 from reame_palimpsest.folders import remove_abandoned
 from reame_palimpsest.generations import Generation
 from reame_palimpsest.limits import Limits
+from reame_palimpsest.log_file import (
+    HEADER_SIZE,
+    ForeignFile,
+    LogReader,
+    forget_mark,
+    forgotten_up_to,
+    lock,
+    new_name,
+)
 from reame_palimpsest.log_file import SUFFIX as LOG
-from reame_palimpsest.log_file import ForeignFile, LogReader, forget_mark, forgotten_up_to, lock, new_name
 from reame_palimpsest.segment import Segment
 from reame_palimpsest.segment_file import SUFFIX as SEGMENT
 from reame_palimpsest.segment_file import DamagedFile, Header, read_header, write_segment
@@ -148,6 +156,8 @@ def absorb_orphans(folder: Path, tokenizer: str, limits: Limits) -> None:
             try:
                 decoded = LogReader(path, tokenizer).read(final=True)
             except ForeignFile:
+                if path.stat().st_size < HEADER_SIZE:  # its process died before it had begun
+                    remove_log(path)
                 continue
             if decoded.damaged:
                 log.warning("%s: %d bytes are damaged or unfinished, the rest is kept", path, decoded.damaged)
