@@ -144,7 +144,12 @@ class PluginBridge:
             drawn = rows[np.arange(len(tokens)), tokens]
             if not (rows.min() >= 0 and drawn.min() > 0 and np.allclose(rows.sum(axis=1), 1, atol=1e-3)):
                 raise ValueError("it cannot have been drawn from its distributions")
-        return Draft(tokens, draft.probabilities, rows, draft.confidence, draft.match_length)
+        shares = None if draft.probabilities is None else tuple(map(float, draft.probabilities[:limit]))
+        belief = None if draft.confidence is None else float(draft.confidence)
+        match = None if draft.match_length is None else operator.index(draft.match_length)
+        if (belief is not None and not 0 <= belief <= 1) or (match is not None and match < 0):
+            raise ValueError(f"confidence {belief} or match length {match} is out of range")
+        return Draft(tokens, shares, rows, belief, match)
 
     def verify(self, sequence: Sequence, draft: Draft, logits: NDArray[np.float32]) -> Verdict | None:
         """The verdict of the first plugin that gives one."""

@@ -222,6 +222,14 @@ JUNK: list[Any] = [
     Draft([97], [1.0], np.full((1, vocabulary.SIZE), "x")),
     Draft([97], [1.0], "distributions"),  # type: ignore[arg-type]
     Draft([97], [1.0], np.eye(1, vocabulary.SIZE, 98, dtype=np.float32)),
+    Draft([97, 98], 0.5),  # type: ignore[arg-type]
+    Draft([97, 98], confidence="high"),  # type: ignore[arg-type]
+    Draft([97, 98], confidence=float("nan")),
+    Draft([97, 98], confidence=-0.1),
+    Draft([97, 98], confidence=2),
+    Draft([97, 98], match_length="long"),  # type: ignore[arg-type]
+    Draft([97, 98], match_length=1.5),  # type: ignore[arg-type]
+    Draft([97, 98], match_length=-1),
 ]
 
 

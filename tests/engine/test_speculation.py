@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from reame_core.engine.batch_cost import BatchCost
@@ -224,6 +226,13 @@ def test_tallies_forget() -> None:
     assert (tally.accepted, tally.tested) == (2.0, 3.5)
 
 
+def test_what_a_source_believes_of_tokens_it_drew_does_not_decide_about_them() -> None:
+    """Drafts that are only used when a likely token was drawn would make likely tokens more frequent."""
+    drawn = Draft([1], [0.2], np.full((1, 5), 0.2, np.float32), confidence=0.9)
+    assert bucket(drawn) == bucket(replace(drawn, confidence=0.1)) == bucket(replace(drawn, confidence=None))
+    assert bucket(Draft([1], confidence=0.9)) != bucket(Draft([1], confidence=0.1))
+
+
 def test_chances_of_tokens_fall_with_their_place() -> None:
     assert expected(0.5, 3) == [0.5, 0.25, 0.125]
 
@@ -261,8 +270,6 @@ def test_the_noise_floor_is_what_kernels_disagree_by_up_to_a_ceiling() -> None:
 
 
 def test_greedy_takes_a_drafted_token_that_ties_and_no_other() -> None:
-    import numpy as np
-
     logits = np.array([1.0, 3.0, 2.9, 0.0], np.float32)
     tolerant = Sampler(SamplingParams(), (), noise_floor=0.2)
     assert [tolerant.confirm(logits, drafted) for drafted in (0, 1, 2, 3)] == [1, 1, 2, 1]
