@@ -162,7 +162,9 @@ class Backend(Protocol):
         the same model with the same cache types. Cells are copied, nothing is changed."""
         ...
 
-    def import_range(self, sequence: int, start: int, end: int, state: bytes, keep: int | None = None) -> bool:
+    def import_range(
+        self, sequence: int, start: int, end: int, state: bytes | memoryview, keep: int | None = None
+    ) -> bool:
         """Append cells made by ``export_range`` to ``sequence``, which has exactly ``start`` cells: all of
         them, or those below position ``keep``; room for all is needed while it works.
         False where the state does not fit; the sequence is then as before. The caller has verified the

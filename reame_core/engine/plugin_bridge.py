@@ -59,7 +59,7 @@ class SlotAccess:
             raise ValueError(f"[{start}, {end}) is not within the {self.length} positions in memory")
         return self._backend.export_range(slot.index, start, end)
 
-    def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
+    def restore(self, end: int, state: bytes | memoryview, keep: int | None = None) -> bool:
         slot = self._open_slot()
         kept = end if keep is None else keep
         if not slot.length < kept < self._restore_below or kept > end:

@@ -193,7 +193,9 @@ class LlamaBackend:
         finally:
             lib.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
 
-    def import_range(self, sequence: int, start: int, end: int, state: bytes, keep: int | None = None) -> bool:
+    def import_range(
+        self, sequence: int, start: int, end: int, state: bytes | memoryview, keep: int | None = None
+    ) -> bool:
         keep = end if keep is None else keep
         window = self._info.window
         if keep < end and (not self._info.partial_removal or 0 < window < end - start):

@@ -69,7 +69,7 @@ class KVAccess(Protocol):
         """The cells of positions [start, end), end <= length. Copies; about 1 ms for 10 MB."""
         ...
 
-    def restore(self, end: int, state: bytes, keep: int | None = None) -> bool:
+    def restore(self, end: int, state: bytes | memoryview, keep: int | None = None) -> bool:
         """Append the exported cells of positions [length, end), or only those below ``keep``. False where
         they do not fit this model or this memory; nothing is changed then. Verify your checksum first: damaged
         bytes must not get here. Only ``on_prefill`` may call it, and what is kept must stay below the prompt's

@@ -253,9 +253,11 @@ class FakeBackend:
         cells = np.flatnonzero(mine)
         return cells[np.argsort(self._positions[cells])]
 
-    def import_range(self, sequence: int, start: int, end: int, state: bytes, keep: int | None = None) -> bool:
+    def import_range(
+        self, sequence: int, start: int, end: int, state: bytes | memoryview, keep: int | None = None
+    ) -> bool:
         keep = end if keep is None else keep
-        if not state.startswith(_MAGIC) or (len(state) - len(_MAGIC)) % _STATE.itemsize:
+        if state[: len(_MAGIC)] != _MAGIC or (len(state) - len(_MAGIC)) % _STATE.itemsize:
             return False
         rows = np.frombuffer(state, _STATE, offset=len(_MAGIC))
         free = np.flatnonzero(~self._owners.any(axis=1))
