@@ -107,8 +107,9 @@ def read_header(data: Bytes) -> Header:
     return Header(block, codec, raw, stored, raw_sum, stored_sum, end + SUM_BYTES)
 
 
-def read_block(data: Bytes, expected: Block | None, decompressor: Decompressor) -> tuple[Block, bytes]:
-    """(block, state) of a file, which must be the ``expected`` block, if one is. Raises DamagedBlock."""
+def read_block(data: Bytes, expected: Block | None, decompressor: Decompressor) -> tuple[Block, memoryview]:
+    """(block, state) of a file, which must be the ``expected`` block, if one is. The state is valid until the
+    decompressor is used again. Raises DamagedBlock."""
     view = memoryview(data)
     header = read_header(view)
     if expected is not None and header.block != expected:

@@ -105,8 +105,9 @@ class Cache:
 
     # Restoring
 
-    def load(self, step: Step) -> bytes | None:
-        """The verified cells of a block. None where they are damaged: the block is removed then."""
+    def load(self, step: Step) -> memoryview | None:
+        """The verified cells of a block, valid until the next one is loaded. None where they are damaged: the
+        block is removed then."""
         try:
             data = self.store.folder.read(step.block.key)
             _, state = read_block(data, step.block, self._decompressor)

@@ -40,17 +40,20 @@ class Compressor:
 
 
 class Decompressor:
-    """For one thread."""
+    """For one thread. What it gives is a view of memory of its own, valid until it is asked again: fresh memory
+    would cost more than decompressing into it."""
 
     def __init__(self) -> None:
         self._zstd = zstandard.ZstdDecompressor()
+        self._high = np.empty(0, np.uint8)
+        self._pairs = np.empty(1, "<u2")
 
-    def decompress(self, codec: int, payload: memoryview, length: int) -> bytes:
+    def decompress(self, codec: int, payload: memoryview, length: int) -> memoryview:
         """The state of ``length`` bytes. Raises ValueError for what is no such payload."""
         if codec == WHOLE:
             if len(payload) != length:
                 raise ValueError(f"{len(payload)} bytes instead of {length}")
-            return bytes(payload)
+            return payload
         if codec != SPLIT:
             raise ValueError(f"unknown codec {codec}")
         lows = (length + 1) // 2
@@ -60,13 +63,28 @@ class Decompressor:
             # Asked before anything is allocated: a frame may claim to be of any size.
             if len(low) != lows or zstandard.frame_content_size(frame) != length // 2:
                 raise ValueError("sizes that do not agree")
-            high = np.frombuffer(self._zstd.decompress(frame), np.uint8)
+            high = self._unpacked(frame, length // 2)
         except zstandard.ZstdError as error:
             raise ValueError(str(error)) from None
-        return _joined(low, high)
+        return self._joined(low, high)
 
+    def _unpacked(self, frame: memoryview, length: int) -> NDArray[np.uint8]:
+        if len(self._high) < length:
+            self._high = np.empty(length, np.uint8)
+            self._pairs = np.empty(length + 1, "<u2")
+        high = self._high[:length]
+        done = 0
+        with self._zstd.stream_reader(frame, read_across_frames=False) as reader:
+            while done < length and (count := reader.readinto(high[done:].data)):
+                done += count
+        if done != length:
+            raise ValueError(f"{done} bytes instead of {length}")
+        return high
 
-def _joined(low: NDArray[np.uint8], high: NDArray[np.uint8]) -> bytes:
-    pairs = np.left_shift(high, 8, dtype="<u2")
-    pairs |= low[: len(high)]
-    return pairs.tobytes() + low[len(high) :].tobytes()
+    def _joined(self, low: NDArray[np.uint8], high: NDArray[np.uint8]) -> memoryview:
+        pairs = self._pairs[: len(low)]
+        whole = pairs[: len(high)]
+        np.left_shift(high, 8, out=whole, dtype="<u2")
+        whole |= low[: len(high)]
+        pairs[len(high) :] = low[len(high) :]
+        return pairs.view(np.uint8)[: len(low) + len(high)].data
