@@ -133,7 +133,8 @@ def test_case_102_logprobs_in_the_legacy_form(shared: Running, logprobs: int) ->
 def test_case_102_logprobs_with_several_choices(shared: Running) -> None:
     answer = shared.complete("x", n=2, logprobs=1, max_tokens=4, ignore_eos=True).json()
     for choice in answer["choices"]:
-        assert "".join(choice["logprobs"]["tokens"]).startswith(choice["text"][:1])
+        assert {len(values) for values in choice["logprobs"].values()} == {4}
+        assert choice["logprobs"]["text_offset"][0] == 0
 
 
 def test_best_of_gives_the_most_probable(shared: Running) -> None:
