@@ -9,6 +9,8 @@ from reame_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import click
+
     from reame_core.plugins.api import (
         ApiRequest,
         Draft,
@@ -68,6 +70,13 @@ class ArchivePlugin:
         if FIELD not in request.fields:
             return None
         return FieldService(fields=frozenset({FIELD}), extra=read_wishes(request.fields[FIELD]))
+
+    @hookimpl(optionalhook=True)
+    def register_commands(self, cli: click.Group) -> None:
+        """Add ``reame palimpsest``."""
+        from reame_palimpsest.commands import palimpsest
+
+        cli.add_command(palimpsest)
 
     @hookimpl
     def metrics(self) -> Sequence[Metric] | None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ class TokenizerFolder:
         make_folder(self.path)
         about = self.path / _ABOUT
         if model not in self.models:
-            replace_file(about, json.dumps({"models": [*self.models, model]}).encode())
+            replace_file(about, [json.dumps({"models": [*self.models, model]}).encode()])
 
     @property
     def models(self) -> list[str]:
@@ -88,7 +88,7 @@ def make_folder(path: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def replace_file(path: Path, *pieces: bytes | memoryview) -> None:
+def replace_file(path: Path, pieces: Iterable[bytes]) -> None:
     """Write a file that is there whole, also after a power cut, or not at all. Raises OSError."""
     temporary = path.with_name(new_name(_TEMPORARY))
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

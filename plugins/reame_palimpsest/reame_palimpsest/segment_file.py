@@ -106,7 +106,7 @@ def write_segment(path: Path, tokenizer: str, generations: Sequence[Generation])
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
-    replace_file(path, replace(header, checksum=checksum).pack(), *pieces)
+    replace_file(path, [replace(header, checksum=checksum).pack(), *pieces])
 
 
 def _arrays(generations: Sequence[Generation]) -> dict[str, NDArray[Any]]:

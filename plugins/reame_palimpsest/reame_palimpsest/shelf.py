@@ -149,20 +149,21 @@ class Shelf:
         for path in self._others.keys() - followed:
             del self._others[path]
         for path in followed:
-            reader, tail = self._others.setdefault(path, (LogReader(path, self._tokenizer), LiveTail()))
             try:
-                if forget_mark(path).exists():
-                    tail = LiveTail()
-                    self._others[path] = reader, tail
+                cutoff = forgotten_up_to(path)
+                if cutoff:  # read again what is left
+                    self._others.pop(path, None)
+                reader, tail = self._others.setdefault(path, (LogReader(path, self._tokenizer), LiveTail()))
                 decoded = reader.read()
             except FileNotFoundError:
-                del self._others[path]
+                self._others.pop(path, None)
             except (OSError, ForeignFile) as error:
-                del self._others[path]
+                self._others.pop(path, None)
                 self._warn(str(path), "%s is ignored: it %s", path, _reason(error))
             else:
                 for each in decoded.generations:
-                    tail.add(each)
+                    if each.time > cutoff:
+                        tail.add(each)
 
     def _publish(self) -> None:
         tails = [self._tail, *(tail for _, tail in self._others.values())]
