@@ -1,4 +1,5 @@
-"""The hooks of Reame: five that carry the design, the lifecycle around them, and three of the HTTP server.
+"""The hooks of Reame: five that carry the design, the lifecycle around them, three of the HTTP server and one
+of the command line.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
@@ -15,6 +16,7 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import click
     import numpy as np
     from numpy.typing import NDArray
 
@@ -116,3 +118,11 @@ def serve_fields(request: ApiRequest) -> FieldService | None:
 @hookspec
 def metrics() -> Sequence[Metric] | None:
     """Answer what to add to ``/metrics``. Called at each scrape, on the server's event loop."""
+
+
+@hookspec
+def register_commands(cli: click.Group) -> None:
+    """Add commands to ``reame`` by ``cli.add_command``.
+
+    Called when all commands are listed, or when one is wanted that is none of the core's, which comes first.
+    No engine runs and ``startup`` has not been called. Import what is heavy inside the commands."""

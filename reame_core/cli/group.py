@@ -10,6 +10,7 @@ import click
 
 from reame_core.cli import INTERRUPTED
 from reame_core.cli.logs import debugging, log_to_stderr
+from reame_core.cli.plugin_commands import plugin_commands
 from reame_core.cli.terminal import OutputClosed, OutputError, discard_output, note
 from reame_core.errors import ReameError, UsageError
 
@@ -27,7 +28,7 @@ class _Interrupted(Exception):
 
 
 class ReameGroup(click.Group):
-    """A group of commands whose errors are one line each."""
+    """The core's commands and those of plugins, whose errors are one line each."""
 
     def main(  # type: ignore[override]  # click's overloads cannot be spelt by a subclass
         self,
@@ -43,6 +44,16 @@ class ReameGroup(click.Group):
         if not standalone_mode:
             return run()
         sys.exit(exit_code(run))
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        try:
+            added = plugin_commands(ctx)
+        except UsageError:  # there is help even where the settings are wrong
+            added = {}
+        return sorted({*super().list_commands(ctx), *added})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return super().get_command(ctx, cmd_name) or plugin_commands(ctx).get(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         log_to_stderr()

@@ -29,6 +29,7 @@ def test_the_hooks_and_their_arguments() -> None:
         "register_routes",
         "serve_fields",
         "metrics",
+        "register_commands",
     ]
     assert arguments["verify"] == ("sequence", "draft", "logits", "chooser")
     assert arguments["shutdown"] == ()
