@@ -38,6 +38,7 @@ def test_case_95_one_shape_for_all_errors(shared: Running) -> None:
     assert error_of(http.get(CHAT), 405)["code"] == "method_not_allowed"
     assert http.get(CHAT).headers["allow"] == "POST"
     assert error_of(shared.chat(model="no"), 404)["code"] == "model_not_found"
+    assert http.delete("/v1/models/fake").headers["allow"] == "GET, HEAD"
     form = http.post(CHAT, content="model=fake", headers={"content-type": "application/x-www-form-urlencoded"})
     error_of(form, 400)
     error_of(http.get("/v1/../../etc/passwd"), 404)

@@ -89,7 +89,8 @@ def _operation(handler: HTTPRouteHandler, structs: set[type]) -> Document:
     structs.update(struct for struct in (body, response, stream) if struct is not None)
     content: Document = {JSON: {"schema": _reference(response)}} if response is not None else {}
     if stream is not None:
-        content["text/event-stream"] = {"schema": {"type": "string"}, "x-event": _reference(stream)}
+        # OpenAPI has no word for what the single events of a stream are.
+        content["text/event-stream"] = {"schema": {}, "x-event": _reference(stream)}
     ok: Document = {"description": "Success.", **({"content": content} if content else {})}
     failed = {"content": {JSON: {"schema": _reference(ErrorBody)}}}
     operation: Document = {

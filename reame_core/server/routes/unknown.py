@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from litestar import Request, Response
@@ -36,7 +37,7 @@ def no_route(request: AnyRequest, error: Exception) -> Response[bytes]:
 def wrong_method(request: AnyRequest, error: Exception) -> Response[bytes]:
     """405, with the methods there are."""
     path = request.scope["path"]
-    methods = sorted({m for route in request.app.routes if route.path == path for m in _methods(route)})
+    methods = sorted({m for route in request.app.routes if _matches(route.path, path) for m in _methods(route)})
     message = f"{printable(path)} has no {request.method}"
     headers = {}
     if methods:
@@ -51,6 +52,11 @@ def respond_to(request: AnyRequest, error: Exception) -> Response[bytes]:
     shown = api_error(error, trace.id)
     trace.fields["error"] = shown.message
     return Response(shown.body, media_type=JSON, status_code=shown.status, headers=dict(shown.headers))
+
+
+def _matches(template: str, path: str) -> bool:
+    pieces = (".+" if piece.startswith("{") else re.escape(piece) for piece in template.split("/"))
+    return re.fullmatch("/".join(pieces), path) is not None
 
 
 def _methods(route: Any) -> list[str]:

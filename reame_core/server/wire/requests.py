@@ -12,6 +12,19 @@ from msgspec import Meta, Struct
 
 Json = Any
 
+_PART = {
+    "type": "object",
+    "properties": {"type": {"enum": ["text"]}, "text": {"type": "string"}},
+    "required": ["type", "text"],
+}
+_MESSAGE = {
+    "type": "object",
+    "properties": {
+        "role": {"enum": ["system", "developer", "user", "assistant", "tool"]},
+        "content": {"anyOf": [{"type": "string"}, {"type": "array", "items": _PART}, {"type": "null"}]},
+    },
+    "required": ["role"],
+}
 Choices = Annotated[
     int, Meta(description="How many answers.", extra_json_schema={"minimum": 1, "maximum": 128})
 ]
@@ -90,7 +103,7 @@ class ChatRequest(GenerationFields, kw_only=True):
         list[Any],
         Meta(
             description="The conversation: objects with `role` and `content`, a text or a list of text parts.",
-            extra_json_schema={"items": {"type": "object"}, "minItems": 1},
+            extra_json_schema={"items": _MESSAGE, "minItems": 1},
         ),
     ]
     max_completion_tokens: Annotated[
