@@ -262,8 +262,10 @@ def hook(*functions: Callable[..., Any], name: str = "plugin") -> GuardedHook:
 class MemoryStore:
     """A cache plugin in a few lines: blocks of cells by the tokens up to their end, kept for ever."""
 
-    def __init__(self, block: int = 16, *, whole: bool = False) -> None:
+    def __init__(self, block: int = 16, *, whole: bool = False, cut: bool = False) -> None:
         self.block = block
+        self.cut = cut
+        """Give a shared part of a block up to restore the whole block."""
         self.whole = whole
         """Keep whole sequences only, as recurrent models need it."""
         self.states: dict[tuple[int, ...], bytes] = {}
@@ -294,14 +296,17 @@ class MemoryStore:
             if before == 0 and longest:
                 kv.restore(len(longest), self.states[longest])
         else:
-            while before % self.block == 0:
+            end = (before // self.block + 1) * self.block
+            if self.cut and before % self.block and end < len(tokens) and tokens[:end] in self.states:
+                kv.cut(end - self.block)
+            while kv.length % self.block == 0:
                 end = kv.length + self.block
                 if end >= len(tokens) or tokens[:end] not in self.states:
                     break
                 if not kv.restore(end, self.states[tokens[:end]]):
                     break
-        self.restored += kv.length - before
-        return kv.length - before or None
+        self.restored += max(0, kv.length - before)
+        return max(0, kv.length - before) or None
 
 
 _TRUTHS: dict[str, list[list[int]]] = {}

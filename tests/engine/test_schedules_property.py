@@ -13,6 +13,7 @@ from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.errors import EngineError
 from reame_core.plugins.api import CandidateState, Group
+from reame_core.testing import FakeClock
 from tests.engine.support import (
     Answers,
     Drafter,
@@ -98,7 +99,9 @@ class World:
     parallel: int
     residents: int
     drafts: bool
+    priced: bool
     store: bool
+    cut: bool
     fail_on: tuple[int, ...]
 
 
@@ -116,7 +119,9 @@ def worlds(draw: st.DrawFn) -> World:
         parallel=draw(st.integers(1, min(6, max_sequences - 2))),
         residents=draw(st.sampled_from([0, 1, 32])),
         drafts=draw(st.booleans()),
+        priced=draw(st.booleans()),
         store=draw(st.booleans()),
+        cut=draw(st.booleans()),
         fail_on=tuple(draw(st.lists(st.integers(0, 60), max_size=2))) if draw(st.booleans()) else (),
     )
 
@@ -135,7 +140,7 @@ def hooks_of(world: World, schedule: list[Arrival], model: dict[str, Any]) -> En
             drafter.learn(arrival.request, **model)
         hooks = replace(hooks, propose_draft=drafter.hooks.propose_draft)
     if world.store:
-        store = MemoryStore(8, whole=world.recurrent).hooks
+        store = MemoryStore(8, whole=world.recurrent, cut=world.cut).hooks
         hooks = replace(hooks, on_prefill=store.on_prefill, persist=store.persist)
     return hooks
 
@@ -154,7 +159,9 @@ class Under:
 @given(worlds(), st.lists(arrivals, min_size=1, max_size=8))
 def test_every_answer_equals_the_one_at_a_time_run(world: World, schedule: list[Arrival]) -> None:
     model: dict[str, Any] = {"window": world.window, "order_matters": world.exact, "end_bias": 0.5}
+    clock = FakeClock()
     backend = FakeBackend(
+        clock=clock,
         cells=world.cells,
         max_rows=world.max_rows,
         max_sequences=world.max_sequences,
@@ -166,6 +173,8 @@ def test_every_answer_equals_the_one_at_a_time_run(world: World, schedule: list[
     engine = engine_on(
         backend,
         hooks_of(world, schedule, model),
+        clock,
+        price_drafts=world.priced,
         context_length=CONTEXT,
         parallel=world.parallel,
         residents=world.residents,
