@@ -146,6 +146,7 @@ class Engine:
         self._admission.waiting.clear()
         for group in self._groups:
             for sequence in group.sequences:
+                self.speculation.forget(sequence)
                 if not group.ended(sequence.choice):
                     group.emit(Failed(sequence.choice, error))
             group.flush()
@@ -164,6 +165,11 @@ class Engine:
     def waiting(self) -> int:
         """Choices that are queued."""
         return len(self._admission.waiting)
+
+    @property
+    def places(self) -> int:
+        """How many more choices could run now, if there is room in memory. Any thread may ask."""
+        return self.options.parallel - len(self.memory.active)
 
     @property
     def running(self) -> list[Sequence]:

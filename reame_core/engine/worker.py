@@ -62,7 +62,7 @@ class EngineWorker:
         with self._wake:
             if self._closing:
                 raise EngineClosed("the engine is stopping")
-            if self.engine.waiting + len(self._inbox) >= self._queue_limit:
+            if self.engine.waiting + len(self._inbox) >= self._queue_limit + self.engine.places:
                 raise QueueFull(f"{self._queue_limit} requests are waiting already: try again later")
             ticket = Ticket(self, request, sink)
             self._inbox.append(lambda engine: self._submit(engine, ticket))

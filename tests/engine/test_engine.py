@@ -454,6 +454,10 @@ def test_no_free_cells_at_all_fail_the_batch(remembered: bool) -> None:
     check_empty(engine)
 
 
+def wrong_guess(truth: list[int], limit: int) -> list[int]:
+    return [1] * min(limit, 3)
+
+
 class NoNumbers(FakeBackend):
     """Computes nonsense from the third batch on, as a damaged model does."""
 
@@ -476,7 +480,7 @@ def test_logits_that_are_no_numbers_fail_the_request(drafts: bool, temperature: 
 
 
 def test_fail_all_ends_everything_and_later_requests_are_right() -> None:
-    engine = engine_on(parallel=2)
+    engine = engine_on(hooks=Drafter(wrong_guess).hooks, parallel=2)
     found = [submit(engine, sampled(words(40, i), 8, n=2)) for i in range(3)]
     for _ in range(3):
         step(engine)
@@ -485,6 +489,7 @@ def test_fail_all_ends_everything_and_later_requests_are_right() -> None:
     assert all("sky" in str(a.error) for f in found for a in f if a.error)
     assert any(a.error for f in found for a in f)
     check_empty(engine)
+    assert engine.speculation._tracks == {}
     assert play(engine, greedy("a"))[0].said == plain(greedy("a"))
 
 

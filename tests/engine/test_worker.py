@@ -196,6 +196,28 @@ def test_the_queue_has_a_limit(gated: tuple[EngineWorker, GatedBackend]) -> None
     late.wait()
 
 
+def test_a_queue_of_nobody_still_lets_run_who_finds_a_place() -> None:
+    backend = GatedBackend(cells=2048)
+    worker = EngineWorker(engine_on(backend, parallel=1), queue_limit=0)
+    try:
+        first, _ = submitted(worker, greedy("first", 3))
+        backend.wait_for_a_batch()
+        with pytest.raises(QueueFull):
+            submitted(worker, greedy("second", 3))
+        backend.open()
+        first.wait()
+        while True:
+            try:
+                second, _ = submitted(worker, greedy("second", 3))
+                break
+            except QueueFull:  # the step that ended the first is not over yet
+                pass
+        assert second.wait().said == plain(greedy("second", 3))
+    finally:
+        backend.open()
+        worker.close(PATIENCE)
+
+
 def test_a_closed_engine_takes_nothing_and_ends_what_runs(gated: tuple[EngineWorker, GatedBackend]) -> None:
     # case 130
     worker, backend = gated
