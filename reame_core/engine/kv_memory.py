@@ -115,8 +115,10 @@ class KVMemory:
             if (self._strict and self.active) or not self._possible(need, donor, shared):
                 return None
             self._reclaim()
+            # Strictly, nothing can be forgotten while the next ones run: so make room for them as well.
+            ample = max(need, self.ledger.capacity // 2) if self._strict else need
             for victim in self.resident:
-                if victim is not donor and (not self._free or self._short_of(need)):
+                if victim is not donor and (not self._free or self._short_of(ample)):
                     self.forget(victim, now=True)
             if not self._free or self._short_of(need):
                 if donor is None or donor.holder is not None:

@@ -185,6 +185,20 @@ def test_who_finds_no_room_waits_until_nothing_runs_and_then_gets_it() -> None:
     assert waiting.said == plain(waiting.request, order_matters=True)
 
 
+def test_a_memory_full_of_the_past_does_not_make_everybody_wait_for_everybody() -> None:
+    """Room can only be made while nothing runs: then it is made for more than one."""
+    engine = exact_engine(FakeBackend(cells=410, order_matters=True), context_length=110)
+    for salt in range(6):
+        play(engine, greedy((salt, *words(60, salt)), 10, ignore_end=True))
+    for salt in range(10, 18):
+        submit(engine, greedy((salt, *words(60, salt)), 10, ignore_end=True))
+    most = []
+    while step(engine):
+        most.append(len(engine.running))
+    assert max(most) >= 2
+    assert sum(most) / len(most) > 1.5
+
+
 def test_a_remembered_prefix_in_the_way_of_its_own_user_is_given_up() -> None:
     """In disorder and too large to be copied beside itself: whoever asked for it still gets an answer."""
     engine = exact_engine(FakeBackend(cells=110, order_matters=True), context_length=108)
