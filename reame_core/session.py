@@ -102,7 +102,13 @@ def open_session(
         def context_for(plugin: str) -> PluginContext:
             tables = settings.values.plugins.tables
             options = next((tables[table] for table, owner in owners.items() if owner == plugin), {})
-            return PluginContext(backend.info, options, host.namespace(buffers), tokenizer_digest(plan.header))
+            return PluginContext(
+                backend.info,
+                options,
+                host.namespace(buffers),
+                tokenizer_digest(plan.header),
+                backend.piece,
+            )
 
         plugins.startup(context_for)
         cleanup.callback(plugins.shutdown)

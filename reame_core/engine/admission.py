@@ -1,5 +1,5 @@
 """Who waits and who is let in: first come, first served, except that a prompt about to be computed by
-somebody else waits for that instead of computing it again."""
+somebody else waits for that instead of computing it again, and that background requests wait for all others."""
 
 from __future__ import annotations
 
@@ -20,6 +20,24 @@ class Admission:
         self._memory = memory
         self._parallel = parallel
         self.waiting: deque[Sequence] = deque()
+        self.background: deque[Sequence] = deque()
+
+    def submit(self, sequence: Sequence) -> None:
+        """Queue ``sequence``."""
+        (self.background if sequence.request.background else self.waiting).append(sequence)
+
+    def put_away(self) -> None:
+        """Where somebody waits, a running background sequence goes back to its queue. What it has computed is
+        remembered as long as there is room."""
+        if not self.waiting:
+            return
+        for slot in self._memory.active:
+            sequence = slot.holder
+            if sequence is not None and sequence.request.background:
+                self._memory.release(slot)
+                sequence.slot = None
+                sequence.reused.clear()
+                self.background.appendleft(sequence)
 
     def admit(self) -> Iterator[Sequence]:
         """Sequences that have just been given a slot. The head of the queue is never overtaken for lack of
@@ -38,6 +56,12 @@ class Admission:
             yield sequence
         kept.extend(self.waiting)
         self.waiting = kept
+        if self.background and not self.waiting and not running:
+            sequence = self.background.popleft()
+            if self._memory.admit(sequence):
+                yield sequence
+            else:
+                self.background.appendleft(sequence)
 
     def _waits_for_donor(self, sequence: Sequence, running: list[Sequence]) -> bool:
         if sequence.donor is not None:
@@ -65,6 +89,20 @@ class Admission:
         sequence.donor, sequence.donor_length = best, best_length
         return True
 
-    def remove(self, sequence: Sequence) -> None:
-        """Take a cancelled sequence out of the queue."""
-        self.waiting.remove(sequence)
+    def remove(self, sequence: Sequence) -> bool:
+        """Take a cancelled sequence out of its queue; whether it was in one."""
+        for queue in (self.waiting, self.background):
+            if sequence in queue:
+                queue.remove(sequence)
+                return True
+        return False
+
+    def clear(self) -> None:
+        """Nobody waits any more."""
+        self.waiting.clear()
+        self.background.clear()
+
+    @property
+    def queued(self) -> int:
+        """Sequences in both queues."""
+        return len(self.waiting) + len(self.background)

@@ -112,7 +112,7 @@ class Engine:
             self._numbers += 1
             sequence = Sequence(self._numbers, group, choice, limit, now, self.options.noise_floor)
             group.sequences.append(sequence)
-            self._admission.waiting.append(sequence)
+            self._admission.submit(sequence)
         self._groups.append(group)
         return group
 
@@ -143,7 +143,7 @@ class Engine:
 
     def fail_all(self, error: Exception) -> None:
         """Every request ends with ``error`` and nothing is remembered: the way out of an unknown state."""
-        self._admission.waiting.clear()
+        self._admission.clear()
         for group in self._groups:
             for sequence in group.sequences:
                 self.speculation.forget(sequence)
@@ -156,15 +156,14 @@ class Engine:
     def _stop(self, sequence: Sequence) -> None:
         if sequence.slot is not None:
             self._generator.finish(sequence, "cancelled")
-        elif sequence in self._admission.waiting:
-            self._admission.remove(sequence)
+        elif self._admission.remove(sequence):
             sequence.admitted_at = self._clock()
             self._generator.finish(sequence, "cancelled")
 
     @property
     def waiting(self) -> int:
         """Choices that are queued."""
-        return len(self._admission.waiting)
+        return self._admission.queued
 
     @property
     def places(self) -> int:
@@ -183,6 +182,7 @@ class Engine:
 
     def step(self) -> bool:
         """Admit, compute one batch, deliver its events. False where there was nothing to do."""
+        self._admission.put_away()
         for sequence in self._admission.admit():
             sequence.admitted_at = self._clock()
             self._plugins.on_prefill(sequence)

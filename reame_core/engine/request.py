@@ -107,6 +107,8 @@ class Request:
     """False asks no plugin for drafts."""
     select: bool = False
     """Ask the ``select_winner`` hook whenever a choice ends; a winner stops the others."""
+    background: bool = False
+    """Computed only while nobody else is there: it is put away as soon as another request comes."""
     tenant: str = ""
     """Whoever shares this string shares remembered prefixes; others never see them."""
     extra: Mapping[str, object] = field(default_factory=dict)

@@ -205,6 +205,8 @@ class PluginContext:
     tokenizer: str = ""
     """Stands for what each token id means: equal for models with the same vocabulary, whatever their weights.
     Empty where that is not known."""
+    piece: Callable[[int], bytes] = bytes
+    """The bytes that a token adds to a text. Any thread may call it."""
 
 
 class ServerAccess(Protocol):
