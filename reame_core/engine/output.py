@@ -68,7 +68,7 @@ class OutputText:
         _, at, self.stopped_by = min(found)
         self._pending = self._pending[:at]
         cut = self._delivered + at
-        while self._held and self._held[-1].start >= cut:
+        while self._held and self._held[-1].start >= cut < self._held[-1].end:
             self._held.pop()
         return True
 

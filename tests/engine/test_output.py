@@ -113,6 +113,31 @@ def test_delivered_tokens_cover_the_text_and_no_more_than_one_token_reaches_beyo
         assert not joined[: len(joined) - len(pieces[delivered[-1]])].startswith(said) or joined == said
 
 
+@thorough(300)
+@given(
+    split_texts("aabbc🚀"),
+    st.lists(st.integers(0, 24), max_size=4),
+    st.lists(st.text("abc🚀", min_size=1, max_size=4), max_size=3).map(tuple),
+)
+@example(("a", [b"a"]), [0], ("a",))
+def test_nothing_depends_on_how_many_tokens_come_at_once(
+    case: tuple[str, list[bytes]], silent: list[int], stops: tuple[str, ...]
+) -> None:
+    """With drafts several tokens come before anything is taken; some tokens have no text."""
+    pieces = list(case[1])
+    for place in silent:
+        pieces.insert(place, b"")
+    one_by_one = spoken(pieces, stops)
+    output = OutputText(stops)
+    for number, piece in enumerate(pieces):
+        if output.push(number, piece):
+            break
+    ready = output.take(final=True)
+    said = (ready.text, list(ready.tokens)) if ready else ("", [])
+    assert said == ("".join(one_by_one[0]), one_by_one[2])
+    assert output.stopped_by == one_by_one[1]
+
+
 @thorough(200)
 @given(split_texts("ab\u00e9🚀"))
 def test_each_delta_holds_the_tokens_whose_text_is_complete(case: tuple[str, list[bytes]]) -> None:
