@@ -177,7 +177,9 @@ def test_case_108_a_failure_in_mid_stream_is_an_error_event(failing_later: Runni
 
 def test_case_108_the_openai_client_raises_it(failing_later: Running) -> None:
     client = failing_later.openai()
-    stream = client.chat.completions.create(model="fake", messages=MESSAGES, stream=True)
+    stream = client.chat.completions.create(
+        model="fake", messages=MESSAGES, stream=True, extra_body={"ignore_eos": True}
+    )
     next(stream)
     failing_later.gate.allow(None)
     with pytest.raises(openai.APIError, match="told to fail"):
