@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _MOST_WORDS = 1 << 21
 """In one segment: indexing it takes two seconds and 60 MB."""
-_LIVE_WORDS = 1 << 14
+_LIVE_WORDS = 1 << 16
 _LEAST_WORDS = 1 << 10
 _BYTES_A_WORD = 12
 _LEAST_SEGMENTS = 8

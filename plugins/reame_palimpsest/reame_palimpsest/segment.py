@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from reame_palimpsest.contexts import GRAM
 from reame_palimpsest.generations import Generation, Tokens
 from reame_palimpsest.match import VOTERS, Place, Query, agreement, vote
 from reame_palimpsest.segment_file import SegmentFile
 
 _WORD = 4
 _BEHIND_EVERYTHING = b"\xff" * (_WORD + 1)
+_FEW = 4
 _MOST_COMPARED = 512
 """Places with the same past that are compared by age."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The longest match in one segment: the places [low, high) of its order share ``length`` tokens."""
+    """The longest match in one segment, of ``length`` tokens: places around ``nearest`` have it, all of them in
+    ``bucket``, which like ``nearest`` speaks of the segment's order."""
 
     segment: Segment
+    query: Query
     length: int
-    low: int
-    high: int
+    bucket: range
+    nearest: int
 
     def place(self) -> Place:
         """The one of the places to go by."""
@@ -64,28 +69,42 @@ class Segment:
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
         if low == high:
             return None
-        data, offset, positions, key = self._map, self._stream_offset, self._positions, query.key
-        size = len(key)
+        order = range(low, high)
+        if high - low <= _FEW and not self._holds_gram(order, query.key[: GRAM * _WORD]):
+            return None
+        key, context = query.key, self._contexts_of(query)
+        nearest = bisect_left(order, key, key=context)
+        length = max(common_words(key, context(index)) for index in order[max(0, nearest - 1) : nearest + 1])
+        return Found(self, query, length, order, nearest) if length >= least else None
+
+    def _holds_gram(self, order: range, gram: bytes) -> bool:
+        """Most buckets are full of other grams, and few."""
+        data, offset, positions = self._map, self._stream_offset, self._positions
+        for index in order:
+            at = offset + _WORD * positions[index]
+            if data[at : at + len(gram)] == gram:
+                return True
+        return False
+
+    def _contexts_of(self, query: Query) -> Callable[[int], bytes]:
+        """What lies behind each place of the order, as far back as ``query`` looks."""
+        data, offset, positions, size = self._map, self._stream_offset, self._positions, len(query.key)
 
         def context(index: int) -> bytes:
             at = offset + _WORD * positions[index]
             return data[at : at + size]
 
-        order = range(low, high)
-        nearest = bisect_left(order, key, key=context)
-        length = max(common_words(key, context(index)) for index in order[max(0, nearest - 1) : nearest + 1])
-        if length < least:
-            return None
-        prefix = key[: length * _WORD]
-        first = bisect_left(order, prefix, hi=nearest, key=context)
-        behind = bisect_left(order, prefix + _BEHIND_EVERYTHING, lo=nearest, key=context)
-        return Found(self, length, low + first, low + behind)
+        return context
 
     def place(self, found: Found) -> Place:
         """See ``Found.place``."""
+        order, context = found.bucket, self._contexts_of(found.query)
+        prefix = found.query.key[: found.length * _WORD]
+        low = order.start + bisect_left(order, prefix, hi=found.nearest, key=context)
+        high = order.start + bisect_left(order, prefix + _BEHIND_EVERYTHING, lo=found.nearest, key=context)
         # Of places whose whole compared past is the same the last ones are the latest.
-        alike = self._position_array[max(found.low, found.high - _MOST_COMPARED) : found.high]
-        latest = np.sort(alike)[-VOTERS:].astype(np.int64)
+        alike = self._position_array[max(low, high - _MOST_COMPARED) : high]
+        latest = np.sort(alike)[-VOTERS:]
         chosen, votes = vote(self._stream[latest - 1].tolist())
         at = int(latest[chosen])
         number = bisect_right(self._starts, at) - 1

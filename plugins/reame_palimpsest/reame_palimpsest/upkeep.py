@@ -34,6 +34,9 @@ log = logging.getLogger("reame.palimpsest")
 _SLACK = 0.1
 """Segments are rewritten without their expired part once that is older than the limit by this share of it."""
 
+_MUCH_LARGER = 4
+"""A segment of so many times the size of all younger ones is not merged with them."""
+
 Keep = Callable[[Generation], bool]
 
 
@@ -110,7 +113,7 @@ def _mergeable(segments: list[Sealed], most_words: int) -> list[Sealed]:
     run: list[Sealed] = []
     words = 0
     for each in reversed(segments):
-        if run and (each.header.words > 2 * words or words + each.header.words > most_words):
+        if run and (each.header.words > _MUCH_LARGER * words or words + each.header.words > most_words):
             break
         run.insert(0, each)
         words += each.header.words

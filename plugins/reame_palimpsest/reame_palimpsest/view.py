@@ -41,6 +41,8 @@ class View:
             found = source.find(query, least)
             if found is not None and (best is None or found.length > best.length):
                 best = found
+                if best.length == len(query.context):
+                    break
         if best is None:
             return None
         place = best.place()

@@ -26,9 +26,18 @@ class Clock:
 def shelf(
     folder: Path, clock: Clock | None = None, *, ttl_days: float | None = None, size_mb: float = 64
 ) -> Shelf:
+    """A shelf that has looked into ``folder`` and tidied it."""
+    opened = untidy(folder, clock, ttl_days=ttl_days, size_mb=size_mb)
+    opened.tidy()
+    return opened
+
+
+def untidy(
+    folder: Path, clock: Clock | None = None, *, ttl_days: float | None = None, size_mb: float = 64
+) -> Shelf:
     """A shelf that has looked into ``folder``."""
     opened = Shelf(folder, TOKENIZER, Limits.of(size_mb, ttl_days), clock or Clock())
-    opened.tidy()
+    opened.refresh()
     return opened
 
 

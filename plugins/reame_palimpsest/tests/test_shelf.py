@@ -10,7 +10,7 @@ from reame_palimpsest.budget import keep_within
 from reame_palimpsest.generations import Generation
 from reame_palimpsest.log_file import forget_mark, new_name
 
-from plugins.reame_palimpsest.tests.shelves import DAY, NOW, Clock, has, kinds, shelf, small
+from plugins.reame_palimpsest.tests.shelves import DAY, NOW, Clock, has, kinds, shelf, small, untidy
 from plugins.reame_palimpsest.tests.support import TOKENIZER, random_generations, said
 from tests.engine.support import thorough
 
@@ -180,16 +180,15 @@ class TestBudget:
 
     def test_the_oldest_go_first_whoever_they_belong_to(self, tmp_path: Path) -> None:
         folders = [self.place(tmp_path, tenant) for tenant in "ab"]
+        opened = [untidy(folder) for folder in folders]
         for number, each in enumerate(SOME):
-            opened = shelf(folders[number % 2])
-            opened.add(each)
-            opened.seal()
+            opened[number % 2].add(each)
+            opened[number % 2].seal()
         total = self.size(tmp_path)
-        opened = [small(folder) for folder in folders]
         keep_within(tmp_path, total)
-        assert self.size(tmp_path) <= total
+        assert self.size(tmp_path) == total
         keep_within(tmp_path, total // 2)
-        assert self.size(tmp_path) <= total // 2
+        assert total // 3 <= self.size(tmp_path) <= total // 2
         for each in opened:
             each.refresh()
         found = [any(has(one, each) for one in opened) for each in SOME]
