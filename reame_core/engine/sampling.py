@@ -21,6 +21,8 @@ Logits = NDArray[np.float32]
 
 _COLDEST = 1e-6
 """Lower temperatures are like this one, and float32 could not divide by them."""
+_LEAST_PENALTY = 1e-6
+"""Likewise for factors of repeated tokens."""
 
 
 class Sampler:
@@ -114,7 +116,7 @@ class Sampler:
         if self._recent:
             recent = list(set(self._recent))
             values = adjusted[recent]
-            penalty = np.float32(params.repeat_penalty)
+            penalty = np.float32(max(params.repeat_penalty, _LEAST_PENALTY))
             adjusted[recent] = np.where(values > 0, values / penalty, values * penalty)
         if penalise and self._generated:
             counts = np.fromiter(self._generated.values(), np.float32)

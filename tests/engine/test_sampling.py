@@ -243,6 +243,15 @@ def test_penalties_count_generated_tokens_only_and_repetition_the_prompt_too() -
     assert Sampler(SamplingParams(repeat_penalty=2, repeat_window=0), [1]).choose(line) == 1
 
 
+@pytest.mark.parametrize("penalty", [5e-324, 1e-40, 1e-7, 1e-3])
+def test_tiny_repeat_penalties_stay_finite(penalty: float) -> None:
+    logits = np.array([3.0, -2.0, 100.0, -1e4], np.float32)
+    sampler = Sampler(SamplingParams(temperature=1, repeat_penalty=penalty, seed=1), [0, 1, 2, 3])
+    assert sampler.choose(logits) == 2
+    assert np.isfinite(sampler.probabilities(logits)).all()
+
+
+
 @pytest.mark.parametrize("temperature", [1e-3, 1e-7, 1e-38, 1e-50, 5e-324])
 @pytest.mark.parametrize("scale", [1, 1e4])
 def test_tiny_temperatures_are_greedy(temperature: float, scale: float) -> None:
