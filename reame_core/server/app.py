@@ -8,7 +8,7 @@ import structlog
 from litestar import Litestar, Request, Response
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException
 
-from reame_core.errors import UsageError
+from reame_core.errors import ReameError
 from reame_core.server.errors import ApiError
 from reame_core.server.gateway import gateway
 from reame_core.server.routes.generate import generate_routes
@@ -47,6 +47,6 @@ def create_app(server: ServerState) -> Litestar:
 
 
 def _respond_to(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    if not isinstance(error, ApiError | UsageError | HTTPException):
+    if not isinstance(error, ApiError | ReameError | HTTPException):
         log.error("request failed", exc_info=error)
     return respond_to(request, error)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from reame_core.errors import ReameError
 from reame_core.server.errors import CLIENT_CLOSED_REQUEST, ApiError, api_error
 from reame_core.server.gateway.trace import trace_of
 from reame_core.server.generation.exchange import open_exchange
@@ -96,7 +97,7 @@ async def _send_error(error: Exception, scope: Scope, send: Send) -> None:
     trace = trace_of(scope)
     shown = api_error(error, trace.id)
     trace.fields["error"] = shown.message
-    if not isinstance(error, ApiError):
+    if not isinstance(error, ApiError | ReameError):
         log.error("a stream failed", exc_info=error)
     if shown.status != CLIENT_CLOSED_REQUEST:
         await _send_part(b"data: " + shown.body + b"\n\n", send, more=False)
