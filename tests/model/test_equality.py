@@ -31,7 +31,7 @@ class Run:
     def __init__(self, backend: LlamaBackend, hooks: EngineHooks | None = None, **options: object) -> None:
         backend.clear()
         self.backend = backend
-        settings = {"context_length": 512, "parallel": 4, "max_rows": 63} | options
+        settings = {"context_length": 512, "parallel": 4, "max_rows": 63, "price_drafts": False} | options
         self.engine = Engine(backend, EngineOptions(**settings), hooks)
         self.events: dict[tuple[int, int], list[Event]] = {}
         self._requests = 0
