@@ -26,8 +26,19 @@ _PATIENCE_SECONDS = 0.05
 class Shape:
     """What the blocks are made of."""
 
+    model: str
+    """Its name, for people."""
     namespace: Mapping[str, str]
     block_tokens: int
+
+    def description(self, tenant: str) -> dict[str, object]:
+        """What a root of these chains is said to be. Nobody's name is written down."""
+        return {
+            "model": self.model,
+            "namespace": dict(self.namespace),
+            "block_tokens": self.block_tokens,
+            "shared": not tenant,
+        }
 
 
 class Cache:
@@ -56,7 +67,10 @@ class Cache:
         if tenant not in self._roots:
             if len(self._roots) > 1000:
                 self._roots.clear()
-            self._roots[tenant] = root_key(self.shape.namespace, tenant, self.shape.block_tokens)
+            root = root_key(self.shape.namespace, tenant, self.shape.block_tokens)
+            self._roots[tenant] = root
+            description = self.shape.description(tenant)
+            self.writer.do(lambda store: store.describe(root, description))
         return self._roots[tenant]
 
     def prompt(self, tenant: str, encoded: bytes) -> Prompt:
@@ -66,13 +80,13 @@ class Cache:
 
     def find(self, prompt: Prompt, start: int, limit: int) -> list[Step]:
         """The stored chain from the block boundary ``start`` on, up to position ``limit``."""
-        found = self._ask(lambda index: longest_chain(index, prompt, start, limit))
+        found = self.ask(lambda index: longest_chain(index, prompt, start, limit))
         return found or []
 
     def missing(self, blocks: Sequence[Block]) -> list[Block]:
         """Those that are neither stored nor about to be. All of them where nobody knows."""
         unknown = [block for block in blocks if not self.writer.is_pending(block.key)]
-        found = self._ask(lambda index: [block for block in unknown if not self._covered(index, block)])
+        found = self.ask(lambda index: [block for block in unknown if not self._covered(index, block)])
         return unknown if found is None else found
 
     def _covered(self, index: Index, block: Block) -> bool:
@@ -84,7 +98,8 @@ class Cache:
         self._removed.discard(block.key)
         self.writer.write(block, state)
 
-    def _ask(self, question: Callable[[Index], Answer]) -> Answer | None:
+    def ask(self, question: Callable[[Index], Answer]) -> Answer | None:
+        """The answer of the index; None where it cannot be asked."""
         try:
             return question(self._opened())
         except IndexUnusable:

@@ -8,10 +8,24 @@ from typing import TYPE_CHECKING
 from reame_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from reame_core.plugins.api import KVAccess, PluginContext, SequenceView, Stage
+    from collections.abc import Sequence
+
+    import click
+
+    from reame_core.plugins.api import (
+        ApiRequest,
+        FieldService,
+        KVAccess,
+        Metric,
+        PluginContext,
+        SequenceView,
+        Stage,
+    )
     from reame_diskkv.service import Service
 
 log = logging.getLogger("reame.plugins.diskkv")
+
+_EXPLAIN = "reame.explain"
 
 
 class DiskKV:
@@ -56,3 +70,33 @@ class DiskKV:
         """Hand over what is not stored yet."""
         if self.service is not None:
             self.service.persist(sequence, kv, stage)
+
+    @hookimpl
+    def metrics(self) -> Sequence[Metric] | None:
+        """What has been counted."""
+        return self.service.metrics() if self.service is not None else None
+
+    @hookimpl
+    def register_commands(self, cli: click.Group) -> None:
+        """``reame cache`` and ``reame warm``."""
+        from reame_diskkv.commands import cache, warm
+
+        cli.add_command(cache)
+        cli.add_command(warm)
+
+    @hookimpl
+    def serve_fields(self, request: ApiRequest) -> FieldService | None:
+        """``reame.explain``: why the prompt was, or was not, computed."""
+        from reame_core.errors import InvalidRequest
+        from reame_core.plugins.api import FieldService
+        from reame_diskkv.explaining import Inquiry
+
+        if _EXPLAIN not in request.fields or self.service is None:
+            return None
+        wanted = request.fields[_EXPLAIN]
+        if not isinstance(wanted, bool):
+            raise InvalidRequest(f"{_EXPLAIN} must be true or false", param=_EXPLAIN)
+        if not wanted:
+            return FieldService(fields=frozenset({_EXPLAIN}))
+        inquiry = Inquiry()
+        return FieldService(fields=frozenset({_EXPLAIN}), extra=inquiry, report=lambda: inquiry.report)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from reame_core.config import directories
-from reame_core.plugins.api import KVAccess, PluginContext, SequenceView, Stage
+from reame_core.plugins.api import KVAccess, Metric, PluginContext, SequenceView, Stage
 from reame_diskkv.cache import Cache, Shape
+from reame_diskkv.chain import encode, root_key
 from reame_diskkv.counts import Counts
+from reame_diskkv.explaining import Explanation, Inquiry, explain
 from reame_diskkv.exporting import Exporter
+from reame_diskkv.figures import metrics_of
 from reame_diskkv.folder import BlockFolder
+from reame_diskkv.index import Index
+from reame_diskkv.lookup import Prompt
 from reame_diskkv.options import Options
 from reame_diskkv.restoring import Restorer
 from reame_diskkv.store import Limits, Store
@@ -37,9 +44,16 @@ def limits_of(options: Options) -> Limits:
 class Service:
     """The hooks' work. ``start`` makes one."""
 
-    def __init__(self, options: Options, cache: Cache, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self,
+        options: Options,
+        cache: Cache,
+        piece: Callable[[int], bytes],
+        clock: Callable[[], float] = perf_counter,
+    ) -> None:
         self.options = options
         self.cache = cache
+        self._piece = piece
         self._clock = clock
         self._restorer = Restorer(cache, options.min_tokens, clock)
         self._exporter = Exporter(cache, options.min_tokens, clock)
@@ -63,7 +77,8 @@ class Service:
         store = Store(folder, limits_of(options), counts, log.warning, level=options.level)
         store.attempt(lambda index: None)  # so that the index is there before it is asked
         writer = Writer(store, int(options.queue_mb * 1e6))
-        return cls(options, Cache(Shape(context.namespace, size), store, writer, counts))
+        shape = Shape(context.model.name, context.namespace, size)
+        return cls(options, Cache(shape, store, writer, counts), context.piece)
 
     def close(self) -> None:
         """Write what waits and stop."""
@@ -72,6 +87,10 @@ class Service:
         self.cache.store.folder.close()
 
     def on_prefill(self, sequence: SequenceView, kv: KVAccess) -> int | None:
+        in_memory = kv.length
+        inquiry = sequence.request.extra.get("diskkv")
+        if isinstance(inquiry, Inquiry) and inquiry.open:
+            inquiry.answer(in_memory, self._explain(sequence))
         restored = self._restorer.restore(sequence, kv)
         if len(self._under_way) > _MOST_UNDER_WAY:
             self._under_way.clear()
@@ -84,3 +103,27 @@ class Service:
             since, length = began
             self.cache.prices.computed(sequence.prompt_length - length, 1000 * (self._clock() - since))
         self._exporter.export(sequence, kv, stage)
+
+    def _explain(self, sequence: SequenceView) -> Explanation | None:
+        tokens = encode(sequence.tokens[: sequence.prompt_length])
+        prompt = self.cache.prompt(sequence.request.tenant, tokens)
+        description = self.cache.shape.description(sequence.request.tenant)
+        return self.cache.ask(lambda index: explain(index, prompt, self._piece, description))
+
+    def metrics(self) -> list[Metric]:
+        return metrics_of(self.cache.counts, self.cache.store.paused)
+
+    def flush(self) -> None:
+        """Wait until everything that was exported is on disk. For any thread but the engine's."""
+        self.cache.writer.flush()
+
+    def explain(self, tenant: str, tokens: Sequence[int]) -> Explanation:
+        """Why ``tokens`` would have to be computed. For any thread. Raises IndexUnusable or IndexBroken."""
+        shape = self.cache.shape
+        root = root_key(shape.namespace, tenant, shape.block_tokens)
+        prompt = Prompt(root, encode(np.array(tokens, np.int32)), shape.block_tokens)
+        index = Index(self.cache.store.folder.path, read_only=True)
+        try:
+            return explain(index, prompt, self._piece, shape.description(tenant))
+        finally:
+            index.close()

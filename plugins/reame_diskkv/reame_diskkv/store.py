@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from reame_diskkv.block_file import LONGEST_HEADER, Block, DamagedBlock, read_header, write_block
 from reame_diskkv.codec import Bytes, Compressor
@@ -18,6 +20,7 @@ PAUSE_SECONDS = 30.0
 _AT_ONCE = 16
 _INDEX_GROWTH = 128 << 10
 """More than the index grows by adding one block."""
+_TALLIED = ("written_blocks", "written_bytes", "lookups", "hits", "wanted_tokens", "restored_tokens")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -57,6 +60,7 @@ class Store:
         self._warned: set[str] = set()
         self._next_shard = 0
         self._latest = 0.0
+        self._tallied = (0,) * len(_TALLIED)
         self.generation = 0
         """Grows whenever the index was made anew: whoever has it open must open it again."""
 
@@ -146,7 +150,7 @@ class Store:
 
     def _make_room(self, index: Index, size: int, parent: bytes) -> bool:
         """Whether ``size`` more bytes are within the limit, after evicting what has to go for them."""
-        limit = self.limits.max_bytes - index.own_bytes - _INDEX_GROWTH
+        limit = max(0, self.limits.max_bytes - index.own_bytes - _INDEX_GROWTH)
         if size > limit:
             return False
         surplus = index.total().file_bytes + size - limit
@@ -167,6 +171,15 @@ class Store:
             self._remove(index, chosen)
             self.counts.evicted += len(chosen)
         return True
+
+    def evict_everything(self) -> None:
+        """Remove all blocks that nobody keeps."""
+        self.attempt(lambda index: self._evict_all(index))
+
+    def _evict_all(self, index: Index) -> None:
+        while victims := index.leaves(256):
+            self._remove(index, victims)
+            self.counts.evicted += len(victims)
 
     def _remove(self, index: Index, entries: Iterable[Entry]) -> None:
         keys = [entry.key for entry in entries]
@@ -201,6 +214,38 @@ class Store:
     def examine(self) -> None:
         """Somebody found the index broken: look at all of it, which makes a broken one anew."""
         self.attempt(lambda index: index.examine())
+
+    def describe(self, root: bytes, description: Mapping[str, object]) -> None:
+        """Remember what the chains of ``root`` belong to."""
+        text = json.dumps(description, sort_keys=True)
+
+        def write(index: Index) -> None:
+            index.run(
+                "INSERT INTO root VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "description = excluded.description, used = excluded.used",
+                (root, text, self._wall()),
+            )
+
+        if not self.paused:
+            self.attempt(write)
+
+    def tally(self) -> None:
+        """Add what has been counted since the last time to the figures of the day."""
+        now = tuple(getattr(self.counts, name) for name in _TALLIED)
+        fresh = [a - b for a, b in zip(now, self._tallied, strict=True)]
+        day = datetime.fromtimestamp(self._wall(), UTC).date().isoformat()
+        columns = ", ".join(_TALLIED)
+        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _TALLIED)
+        places = ", ".join("?" * len(_TALLIED))
+
+        def write(index: Index) -> None:
+            index.run(
+                f"INSERT INTO day (day, {columns}) VALUES (?, {places}) ON CONFLICT (day) DO UPDATE SET {sums}",
+                (day, *fresh),
+            )
+
+        if any(fresh) and not self.paused and self.attempt(write):
+            self._tallied = now
 
     def used(self, stamps: Mapping[bytes, float]) -> None:
         """Remember when blocks were used."""

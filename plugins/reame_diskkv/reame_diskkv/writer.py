@@ -126,6 +126,7 @@ class Writer:
     def _write_stamps(self, store: Store) -> None:
         stamps, self._stamps = self._stamps, {}
         store.used(stamps)
+        store.tally()
 
 
 def _be_nice() -> None:
