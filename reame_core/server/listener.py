@@ -37,6 +37,8 @@ def listen(settings: ServerSettings) -> socket.socket:
         raise _refusal(shown, error) from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it. Head and body of a response are two writes: without it the second would wait.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _drop_dead_peers(listener, settings.reader_timeout_s)
         listener.bind(address)
         listener.listen(_BACKLOG)
