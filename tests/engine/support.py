@@ -168,7 +168,7 @@ def submit(engine: Engine, request: Request) -> Answers:
 def step(engine: Engine) -> bool:
     """One step, after which no cell may have leaked."""
     worked = engine.step()
-    check_memory(engine)
+    check_counts(engine)
     return worked
 
 
@@ -180,6 +180,7 @@ def run(engine: Engine) -> None:
     assert engine.idle, "something waits for ever"
     assert not engine.running
     assert engine.waiting == 0
+    check_memory(engine)
 
 
 def play(engine: Engine, *requests: Request) -> list[Answers]:
@@ -218,14 +219,18 @@ def answers(
     return [a.said for a in play(engine, *requests)]
 
 
+def check_counts(engine: Engine) -> None:
+    """The ledger counts as many cells as the backend has in use, and what was promised is there."""
+    assert isinstance(engine.backend, FakeBackend)
+    assert engine.memory.ledger.used == engine.backend.used_cells()
+    assert 0 <= engine.memory.promised <= engine.memory.ledger.free
+
+
 def check_memory(engine: Engine) -> None:
-    """The ledger and the backend agree on every cell, and what was promised is there."""
+    """The ledger and the backend agree on every single cell."""
+    check_counts(engine)
     memory, backend = engine.memory, engine.backend
     assert isinstance(backend, FakeBackend)
-    ledger = memory.ledger
-    assert ledger.used == backend.used_cells()
-    assert memory.promised >= 0
-    assert memory.promised <= ledger.free
     for slot in memory._held:
         assert slot.cells.tolist() == backend._of_range(slot.index, 0, 1 << 30).tolist()
         assert backend._tokens[slot.cells].tolist() == slot.held_tokens.tolist()

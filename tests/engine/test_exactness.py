@@ -15,6 +15,7 @@ from tests.engine.support import (
     Drafter,
     FakeBackend,
     check_empty,
+    check_memory,
     engine_on,
     greedy,
     plain,
@@ -135,8 +136,8 @@ def test_small_batches_are_padded_and_nothing_of_it_stays() -> None:
     backend = FakeBackend()
     engine = engine_on(backend, exact=ExactShapes(4, 7))
     found = submit(engine, greedy(words(10), 8, ignore_end=True))
-    while step(engine):  # checks that the scratch sequence is empty
-        pass
+    while step(engine):
+        check_memory(engine)  # the scratch sequence is empty
     assert found.said == plain(greedy(words(10), 8, ignore_end=True))
     assert set(backend.row_counts) <= {4, 5, 6, 7}
     check_empty(engine)

@@ -251,7 +251,6 @@ def test_tiny_repeat_penalties_stay_finite(penalty: float) -> None:
     assert np.isfinite(sampler.probabilities(logits)).all()
 
 
-
 @pytest.mark.parametrize("temperature", [1e-3, 1e-7, 1e-38, 1e-50, 5e-324])
 @pytest.mark.parametrize("scale", [1, 1e4])
 def test_tiny_temperatures_are_greedy(temperature: float, scale: float) -> None:

@@ -20,6 +20,7 @@ from tests.engine.support import (
     FakeBackend,
     MemoryStore,
     check_empty,
+    check_memory,
     engine_on,
     hook,
     plain,
@@ -196,6 +197,7 @@ def test_every_answer_equals_the_one_at_a_time_run(world: World, schedule: list[
                 engine.cancel(u.answers.group)
                 assert u.answers.done, "a cancelled request was not ended at once"
         step(engine)
+        check_memory(engine)
         pause -= 1
         steps += 1
         assert steps < 20_000, "something waits for ever"
