@@ -228,6 +228,10 @@ class ServerAccess(Protocol):
         """The prompt of a text to be continued as it is. Raises InvalidRequest."""
         ...
 
+    def caller(self, connection: object) -> str:
+        """The name of the key that a Litestar request came with; empty without one."""
+        ...
+
     def tenant(self, connection: object) -> str:
         """Whose prefixes the caller of a Litestar request shares: for ``Request.tenant``."""
         ...

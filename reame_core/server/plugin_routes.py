@@ -57,9 +57,11 @@ class PluginAccess:
     def raw_tokens(self, text: str) -> tuple[int, ...]:
         return raw_tokens(self._model.worker.engine.backend, text)
 
+    def caller(self, connection: object) -> str:
+        return _key_name(connection)
+
     def tenant(self, connection: object) -> str:
-        scope = cast("dict[str, Any]", cast("Any", connection).scope)
-        return self._server.tenant(trace_of(scope).key_name)
+        return self._server.tenant(_key_name(connection))
 
     async def run(self, request: Request) -> list[Event]:
         self._server.ready()
@@ -93,3 +95,8 @@ class PluginAccess:
 
         self._model.worker.call(run)
         return await result
+
+
+def _key_name(connection: object) -> str:
+    scope = cast("dict[str, Any]", cast("Any", connection).scope)
+    return trace_of(scope).key_name

@@ -87,7 +87,8 @@ class Routes:
     def register_routes(self, server: ServerAccess) -> list[object]:
         @get("/v1/who")
         async def who(request: AnyRequest) -> dict[str, Any]:
-            return {"tenant": server.tenant(request), "model": server.model.name}
+            found = {"caller": server.caller(request), "tenant": server.tenant(request)}
+            return {**found, "model": server.model.name}
 
         @post("/v1/warm", status_code=200)
         async def warm(request: AnyRequest) -> dict[str, Any]:
@@ -110,7 +111,8 @@ class Routes:
 def test_hook_register_routes_uses_the_server() -> None:
     with serving(Routes(), api_key=["alice:k"], isolate_keys=True) as server:
         server.http.headers["Authorization"] = "Bearer k"
-        assert server.http.get("/v1/who").json() == {"tenant": "alice", "model": "fake"}
+        who = server.http.get("/v1/who").json()
+        assert who == {"caller": "alice", "tenant": "alice", "model": "fake"}
         messages = [{"role": "user", "content": "Remember this"}]
         warmed = server.http.post("/v1/warm", json={"messages": messages}).json()
         assert warmed["engine"] == 42
