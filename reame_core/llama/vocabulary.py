@@ -91,8 +91,9 @@ class Vocabulary:
     def fill_in_middle(self) -> tuple[int, int, int] | None:
         """Prefix, suffix and middle token, where the model has all three."""
         handle = self._handle
-        found = lib.llama_vocab_fim_pre(handle), lib.llama_vocab_fim_suf(handle), lib.llama_vocab_fim_mid(handle)
-        prefix, suffix, middle = (int(token) for token in found)
+        prefix = int(lib.llama_vocab_fim_pre(handle))
+        suffix = int(lib.llama_vocab_fim_suf(handle))
+        middle = int(lib.llama_vocab_fim_mid(handle))
         return (prefix, suffix, middle) if min(prefix, suffix, middle) >= 0 else None
 
     @property
