@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Metric,
         PluginContext,
         SequenceView,
+        ServerAccess,
         Stage,
     )
     from reame_diskkv.service import Service
@@ -100,3 +101,12 @@ class DiskKV:
             return FieldService(fields=frozenset({_EXPLAIN}))
         inquiry = Inquiry()
         return FieldService(fields=frozenset({_EXPLAIN}), extra=inquiry, report=lambda: inquiry.report)
+
+    @hookimpl
+    def register_routes(self, server: ServerAccess) -> Sequence[object] | None:
+        """``/v1/warm`` and ``/v1/sessions``."""
+        if self.service is None:
+            return None
+        from reame_diskkv.routes import make_routes
+
+        return make_routes(server, self.service)

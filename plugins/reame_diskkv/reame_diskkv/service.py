@@ -113,15 +113,18 @@ class Service:
     def metrics(self) -> list[Metric]:
         return metrics_of(self.cache.counts, self.cache.store.paused)
 
-    def flush(self) -> None:
-        """Wait until everything that was exported is on disk. For any thread but the engine's."""
-        self.cache.writer.flush()
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until everything that was exported is on disk; whether it is. Not for the engine's thread."""
+        return self.cache.writer.flush(timeout)
+
+    def root(self, tenant: str) -> bytes:
+        """The root of a tenant's chains. For any thread."""
+        return root_key(self.cache.shape.namespace, tenant, self.cache.shape.block_tokens)
 
     def explain(self, tenant: str, tokens: Sequence[int]) -> Explanation:
         """Why ``tokens`` would have to be computed. For any thread. Raises IndexUnusable or IndexBroken."""
         shape = self.cache.shape
-        root = root_key(shape.namespace, tenant, shape.block_tokens)
-        prompt = Prompt(root, encode(np.array(tokens, np.int32)), shape.block_tokens)
+        prompt = Prompt(self.root(tenant), encode(np.array(tokens, np.int32)), shape.block_tokens)
         index = Index(self.cache.store.folder.path, read_only=True)
         try:
             return explain(index, prompt, self._piece, shape.description(tenant))
