@@ -7,7 +7,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
@@ -17,7 +17,8 @@ from bench.rounds import ratios, rounds
 from bench.worker import Worker
 from reame_core.llama.bindings import SPIN_COUNT
 
-PROMPT, TOKENS, MOST_SECONDS = 64, 48, 8.0
+PROMPT, LONG_PROMPT, TOKENS, MOST_SECONDS = 64, 512, 48, 8.0
+IDLE, BUSY, LONG = "idle", "busy", "idle, long prompt"
 REAME, LIBRARY = f"Reame ({SPIN_COUNT})", "library default"
 OTHERS = {
     "spin 100": {"GOMP_SPINCOUNT": "100"},
@@ -43,28 +44,33 @@ def measure(case: Case, result: Result) -> None:
         }
         for worker in workers.values():
             worker.request(PROMPT, 4)
-        runs = {(name, False): partial(_idle, worker, tokens) for name, worker in workers.items()}
-        runs |= {(name, True): partial(_busy, worker, tokens) for name, worker in workers.items()}
-        # Each way idle and busy, then the next.
-        rates = rounds(case.rounds, dict(sorted(runs.items())), case.quiet)
-    idle = {name: rates[name, False] for name in workers}
-    busy = {name: rates[name, True] for name in workers}
-    cost = [100 * (1 - ratio) for ratio in ratios(idle[REAME], idle[LIBRARY])]
-    result.figures.append(Figure.of(f"{REAME}: cost on an idle machine", cost, "%", Target("≤", 5)))
+        runs: dict[tuple[str, str], Callable[[], float]] = {}
+        for name, worker in workers.items():
+            runs[name, IDLE] = partial(_rate, worker, PROMPT, tokens)
+            runs[name, BUSY] = partial(_rate_beside_busy_process, worker, tokens)
+            if name in (REAME, LIBRARY):
+                # Over a longer context the threads have more to wait for.
+                runs[name, LONG] = partial(_rate, worker, LONG_PROMPT, tokens)
+        rates = rounds(case.rounds, runs, case.quiet)
+    for prompt, scene in ((PROMPT, IDLE), (LONG_PROMPT, LONG)):
+        cost = [100 * (1 - ratio) for ratio in ratios(rates[REAME, scene], rates[LIBRARY, scene])]
+        title = f"{REAME}: cost on an idle machine, prompt of {prompt}"
+        result.figures.append(Figure.of(title, cost, "%", Target("≤", 5)))
     for name in workers:
+        idle, busy = rates[name, IDLE], rates[name, BUSY]
         target = Target("≥", 0.40) if name == REAME else None
         result.figures += [
-            Figure.of(f"{name}: beside a busy process / idle", ratios(busy[name], idle[name]), target=target),
-            Figure.of(f"{name}: idle", idle[name], "tokens/s"),
-            Figure.of(f"{name}: beside a busy process", busy[name], "tokens/s"),
+            Figure.of(f"{name}: beside a busy process / idle", ratios(busy, idle), target=target),
+            Figure.of(f"{name}: idle", idle, "tokens/s"),
+            Figure.of(f"{name}: beside a busy process", busy, "tokens/s"),
         ]
 
 
-def _idle(worker: Worker, tokens: int) -> float:
-    return worker.request(PROMPT, tokens).rate
+def _rate(worker: Worker, prompt: int, tokens: int) -> float:
+    return worker.request(prompt, tokens).rate
 
 
-def _busy(worker: Worker, tokens: int) -> float:
+def _rate_beside_busy_process(worker: Worker, tokens: int) -> float:
     with busy_process():
         return worker.request(PROMPT, tokens, MOST_SECONDS).rate
 
