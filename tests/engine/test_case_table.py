@@ -12,7 +12,7 @@ TABLE = (ROOT / "tests" / "CASES.md").read_text("utf-8")
 
 def known_tests() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "tests").rglob("test_*.py"):
+    for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "plugins").glob("*/tests/**/test_*.py")]:
         names = re.findall(r"^ *(?:async )?def (test_\w+)\(", path.read_text("utf-8"), re.MULTILINE)
         found.setdefault(path.name, set()).update(names)
     return found

@@ -71,7 +71,7 @@ class ArchivePlugin:
             return None
         return FieldService(fields=frozenset({FIELD}), extra=read_wishes(request.fields[FIELD]))
 
-    @hookimpl(optionalhook=True)
+    @hookimpl
     def register_commands(self, cli: click.Group) -> None:
         """Add ``reame palimpsest``."""
         from reame_palimpsest.commands import palimpsest

@@ -11,13 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reame_palimpsest.generations import LONGEST_MATCH, SEPARATOR
+from reame_palimpsest.generations import LONGEST_MATCH
 
 GRAM = 4
 """Tokens that have to be the same for a place to be found at all."""
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
 _PLACES_A_BUCKET = 2
+_BITS = np.uint64(21)
+"""Of a word's or a place's number: three of them fit in 64 bits."""
+_LARGEST = (np.uint64(1) << _BITS) - np.uint64(1)
+MOST_WORDS = 1 << 21
+"""In one stream."""
 
 Words = NDArray[np.uint32]
 
@@ -45,17 +50,21 @@ def order_contexts(stream: Words, starts: Words, lengths: Words, contexts: Words
     """Sort the places of generations that start at ``starts`` in ``stream`` and have ``lengths`` tokens, of
     which the ``contexts`` earliest ones belong to the prompt. Takes a microsecond a token, for the most part
     without the interpreter lock."""
+    if len(stream) > MOST_WORDS:
+        raise ValueError(f"{len(stream)} words are too many for one segment")
     places = _places(starts, lengths, contexts)
     bits = max(1, int(len(places) // _PLACES_A_BUCKET).bit_length())
-    buckets = _gram_hashes(stream, places) >> np.uint64(64 - bits)
-    keys = buckets << np.uint64(32)
-    keys |= _ranks(stream)[places]
-    # stable: of places with the same past the latest comes last
-    order = np.argsort(keys, kind="stable")
-    counts = np.bincount(buckets.astype(np.int64), minlength=1 << bits)
+    keys = _gram_hashes(stream, places) >> np.uint64(64 - bits)
+    counts = np.bincount(keys.view(np.int64), minlength=1 << bits)
     bucket_starts = np.zeros((1 << bits) + 1, np.uint32)
     np.cumsum(counts, out=bucket_starts[1:])
-    return ContextOrder(places[order], bucket_starts, bits)
+    keys <<= _BITS
+    keys |= _ranks(stream)[places]
+    keys <<= _BITS
+    keys |= places
+    # with the places at the end: of those with the same past the latest comes last
+    keys.sort()
+    return ContextOrder((keys & _LARGEST).astype(np.uint32), bucket_starts, bits)
 
 
 def _places(starts: Words, lengths: Words, contexts: Words) -> Words:
@@ -75,20 +84,24 @@ def _gram_hashes(stream: Words, places: Words) -> NDArray[np.uint64]:
     return hashes
 
 
-def _ranks(stream: Words) -> Words:
+def _ranks(stream: Words) -> NDArray[np.uint64]:
     """(words,) numbers in the lexicographic order of the ``LONGEST_MATCH`` words from each place on; equal
-    where these are. By doubling: ranks of pairs of ranks."""
-    ranks = stream.copy()
+    where these are. By doubling: ranks of pairs of ranks, each pair sorted together with its place."""
+    # No vocabulary is as large; what is, and the separator, comes behind everything a sequence may ask for.
+    ranks = np.minimum(stream, _LARGEST).astype(np.uint64)
     step = 1
-    while step < LONGEST_MATCH and len(stream):
-        pairs = ranks.astype(np.uint64) << np.uint64(32)
-        pairs[:-step] |= ranks[step:]
-        pairs[-step:] |= np.uint64(SEPARATOR)
-        order = np.argsort(pairs)
-        pairs.sort()
+    while step < LONGEST_MATCH:
+        keys = ranks << _BITS
+        keys[:-step] |= ranks[step:]
+        keys[-step:] |= _LARGEST
+        keys <<= _BITS
+        keys |= np.arange(len(stream), dtype=np.uint64)
+        keys.sort()
+        order = (keys & _LARGEST).view(np.int64)
+        keys >>= _BITS
         ranks[order[0]] = 0
-        ranks[order[1:]] = np.cumsum(pairs[1:] != pairs[:-1], dtype=np.uint32)
-        step *= 2
+        ranks[order[1:]] = np.cumsum(keys[1:] != keys[:-1], dtype=np.uint64)
         if ranks[order[-1]] == len(stream) - 1:
             break
+        step *= 2
     return ranks

@@ -17,7 +17,7 @@ LONGEST_MATCH = 64
 SEPARATOR = 0xFFFFFFFF
 """Stands between generations wherever several lie behind one another; no token is as large."""
 KEY_BITS = 62
-MOST_TOKENS = 1 << 22
+MOST_TOKENS = 1 << 20
 """In one generation: far more than any context holds."""
 
 
@@ -46,7 +46,7 @@ class Generation:
 def generation(tokens: Tokens, prompt_length: int, prompt_key: int, time: int) -> Generation:
     """What is kept of ``tokens``, prompt and answer. Copies."""
     start = max(0, prompt_length - KEPT_CONTEXT)
-    return Generation(tokens[start:].copy(), prompt_length - start, prompt_key, time)
+    return Generation(tokens[start : start + MOST_TOKENS].copy(), prompt_length - start, prompt_key, time)
 
 
 def prompt_key(model: str, prompt: Tokens) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-_MOST_WORDS = 1 << 21
-"""In one segment: indexing it takes two seconds and 60 MB."""
+from reame_palimpsest.contexts import MOST_WORDS
+
 _LIVE_WORDS = 1 << 16
 _LEAST_WORDS = 1 << 10
 _BYTES_A_WORD = 12
@@ -30,7 +30,7 @@ class Limits:
     def segment_words(self) -> int:
         """Segments are not merged into larger ones."""
         fitting = self.size // (_BYTES_A_WORD * _LEAST_SEGMENTS)
-        return min(_MOST_WORDS, max(_LEAST_WORDS, fitting))
+        return min(MOST_WORDS, max(_LEAST_WORDS, fitting))
 
     @property
     def live_words(self) -> int:

@@ -154,7 +154,7 @@ class TestWhoSeesWhat:
             re.fullmatch(r"[0-9a-f]{32}|[0-9]{20}-[0-9a-f]{12}\.(seg|log)|lock|about\.json", n) for n in names
         )
 
-    def test_another_tokenizers_archive_is_never_read(self, tmp_path: Path) -> None:
+    def test_case_42_another_tokenizers_archive_is_never_read(self, tmp_path: Path) -> None:
         request = greedy(TEXTS[0], 60, ignore_end=True)
         for tokenizer, expected in (("x", 0), ("y", 0), ("x", 58)):
             with plugins(tmp_path, tokenizer=tokenizer) as started:
@@ -193,7 +193,7 @@ class TestReportedFaults:
     """What users of other servers met (K3)."""
 
     @pytest.mark.parametrize("text", [" ha", "the ", "ab", "1"])
-    def test_43_a_repetitive_prompt(self, tmp_path: Path, text: str) -> None:
+    def test_case_43_a_repetitive_prompt(self, tmp_path: Path, text: str) -> None:
         request = greedy(text * 48, 32)
         with plugins(tmp_path) as started:
             for _ in range(2):
@@ -201,7 +201,7 @@ class TestReportedFaults:
                 started.flush()
 
     @pytest.mark.parametrize("beyond", [1, 5, 20])
-    def test_44_an_end_token_inside_a_draft(self, tmp_path: Path, beyond: int) -> None:
+    def test_case_44_an_end_token_inside_a_draft(self, tmp_path: Path, beyond: int) -> None:
         """The archive goes on where the answer ends, at every offset of a draft."""
         replies = {"a fish": "A trout."}
         for window in range(1, 11):
@@ -218,7 +218,7 @@ class TestReportedFaults:
                 assert answer[0].usage.accepted > 0
                 check_empty(engine)
 
-    def test_46_a_stop_text_inside_a_draft(self, tmp_path: Path) -> None:
+    def test_case_46_a_stop_text_inside_a_draft(self, tmp_path: Path) -> None:
         asked = greedy(TEXTS[0], 80, ignore_end=True)
         [whole] = plain(asked, cells=1600)
         text = str(whole[0])
@@ -236,7 +236,7 @@ class TestReportedFaults:
                 assert answer[0].usage.accepted > 0
 
     @pytest.mark.parametrize("left", [1, 2, 3, 5])
-    def test_52_the_end_of_the_context(self, tmp_path: Path, left: int) -> None:
+    def test_case_52_the_end_of_the_context(self, tmp_path: Path, left: int) -> None:
         text = "x" * (99 - left)
         with plugins(tmp_path) as started:
             _archive(started, greedy(text), [*prompt(text), *prompt("y" * 30)])
@@ -247,7 +247,7 @@ class TestReportedFaults:
                 assert answer[0].usage.completion == left
                 started.flush()
 
-    def test_54_an_unrelated_request_in_between(self, tmp_path: Path) -> None:
+    def test_case_54_an_unrelated_request_in_between(self, tmp_path: Path) -> None:
         with plugins(tmp_path) as started:
             accepted = []
             for text in (TEXTS[0], TEXTS[3], TEXTS[0]):
@@ -256,7 +256,7 @@ class TestReportedFaults:
                 started.flush()
         assert accepted[2] == 58
 
-    def test_56_ids_above_the_vocabulary(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_case_56_ids_above_the_vocabulary(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         request = greedy(TEXTS[0], 40)
         with plugins(tmp_path) as started:
             _archive(started, request, [*request.prompt, *range(1000, 1040)])
@@ -265,7 +265,7 @@ class TestReportedFaults:
             assert answer[0].usage.drafted == 0
         assert not caplog.records
 
-    def test_56_an_archive_that_was_cut_and_scribbled_over(
+    def test_case_56_an_archive_that_was_cut_and_scribbled_over(
         self, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ) -> None:
         request = greedy(TEXTS[0], 40)
