@@ -89,12 +89,14 @@ class Follower:
     """One sequence's way through what was said before.
 
     ``search`` is asked where nothing is followed with certainty. With ``own`` it finds places in the sequence
-    itself, which grows: what repeats itself there is expected to go on doing so.
+    itself, which grows: what repeats itself there is expected to go on doing so. The higher the ``temperature``
+    at which the sequence is drawn, the less is to be expected of what was said before.
     """
 
-    def __init__(self, search: Search, *, own: bool = False) -> None:
+    def __init__(self, search: Search, *, own: bool = False, temperature: float = 0.0) -> None:
         self._search = search
         self._own = own
+        self._trust = 1 / (1 + temperature)
         self._known = 0
         self._trail: Trail | None = None
 
@@ -113,8 +115,8 @@ class Follower:
         self._trail = trail
         if trail is None or trail.at_end:
             return None
-        draft = self._ahead(trail, limit)
-        return Draft(draft.tolist(), confidence=trail.confidence, match_length=trail.matched)
+        draft = self._ahead(trail, limit).tolist()
+        return Draft(draft, confidence=self._trust * trail.confidence, match_length=trail.matched)
 
     def _better_than(self, trail: Trail | None, tokens: Tokens) -> Trail | None:
         place = self._search(tokens)

@@ -79,7 +79,8 @@ class History:
         now = self._now
         before, last = context[-2:].tolist()
         places = np.concatenate((_indexed_places(now, before, last), _latest_places(now, before, last)))
-        places = _most_alike(now, context, places[now.proposable[places]])
+        # The place behind the last token is in the index, and may just be becoming proposable.
+        places = _most_alike(now, context, places[now.proposable[places] & (places < now.length)])
         if not len(places):
             return 0, NOWHERE
         lengths = _common_lengths(now, context[-LONGEST_MATCH:], places)
@@ -107,7 +108,6 @@ def _sorted_pairs(buffer: Tokens) -> NDArray[np.uint64]:
 
 
 def _indexed_places(now: _Snapshot, before: int, last: int) -> Places:
-    # The place behind the last pair is in the index although nothing may lie there: ``proposable`` knows.
     if not len(now.pairs):
         return NOWHERE
     pair = (before * _MULTIPLIERS[0] + last * _MULTIPLIERS[1]) & _LOW

@@ -46,6 +46,10 @@ class LiveTail:
         return len(self.generations)
 
     @property
+    def oldest(self) -> int:
+        return self.generations[0].time if self.generations else 0
+
+    @property
     def newest(self) -> int:
         return self.generations[-1].time if self.generations else 0
 

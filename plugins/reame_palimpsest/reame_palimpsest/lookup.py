@@ -13,10 +13,10 @@ from reame_palimpsest.per_sequence import PerSequence
 class _OwnPast:
     """One sequence's tokens and its way through them."""
 
-    def __init__(self, min_match: int) -> None:
+    def __init__(self, min_match: int, temperature: float) -> None:
         self._min_match = min_match
         self._history = History()
-        self.follower = Follower(self._search, own=True)
+        self.follower = Follower(self._search, own=True, temperature=temperature)
 
     def _search(self, tokens: Tokens) -> Place | None:
         history = self._history
@@ -38,17 +38,16 @@ class PromptLookup:
         self._min_match = min_match
         self._pasts: PerSequence[_OwnPast] = PerSequence()
 
-    def __len__(self) -> int:
-        """Sequences that are remembered."""
+    @property
+    def sequences(self) -> int:
+        """How many are remembered."""
         return len(self._pasts)
 
-    def propose(self, sequence: int, tokens: Tokens, limit: int) -> Draft | None:
-        """What may follow ``tokens``, all tokens of ``sequence``."""
-        return self._pasts.get(sequence, self._new).follower.propose(tokens, limit)
+    def propose(self, sequence: int, tokens: Tokens, limit: int, temperature: float = 0.0) -> Draft | None:
+        """What may follow ``tokens``, all tokens of ``sequence``, which is drawn at ``temperature``."""
+        past = self._pasts.get(sequence, lambda: _OwnPast(self._min_match, temperature))
+        return past.follower.propose(tokens, limit)
 
     def forget(self, sequence: int) -> None:
         """It has ended."""
         self._pasts.pop(sequence)
-
-    def _new(self) -> _OwnPast:
-        return _OwnPast(self._min_match)

@@ -29,12 +29,15 @@ class LookupPlugin:
     @hookimpl
     def propose_draft(self, sequence: SequenceView, limit: int) -> Draft | None:
         """What followed the longest earlier occurrence of the newest tokens."""
-        return self._lookup.propose(sequence.id, sequence.tokens, limit) if self._lookup else None
+        if self._lookup is None:
+            return None
+        temperature = sequence.request.sampling.temperature
+        return self._lookup.propose(sequence.id, sequence.tokens, limit, temperature)
 
     @hookimpl
     def persist(self, sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
         """Forget the sequence at its end."""
-        if self._lookup and stage.value == "end":
+        if self._lookup is not None and stage.value == "end":
             self._lookup.forget(sequence.id)
 
 

@@ -33,7 +33,7 @@ class _Pursuit:
         self._vocabulary = vocabulary
         self._prompt_compared = False
         self.key = prompt_key(model, sequence.tokens[: sequence.prompt_length])
-        self.follower = Follower(self._search)
+        self.follower = Follower(self._search, temperature=sequence.request.sampling.temperature)
 
     def _search(self, tokens: Tokens) -> Place | None:
         view = self._archive.view(self._tenant)

@@ -86,7 +86,8 @@ class Shelf:
             with locked(self._folder, _PATIENCE) as mine:
                 if not mine:
                     return
-                cutoff = forgotten_up_to(self._log.path) if self._log else 0
+                forgotten = forgotten_up_to(self._log.path) if self._log else 0
+                cutoff = max(forgotten, self._limits.expired(self._clock()))
                 kept = [each for each in self._tail.generations if each.time > cutoff]
                 paths = write_segments(self._folder, self._tokenizer, kept, self._limits.segment_words)
                 if self._log is not None:
@@ -103,6 +104,8 @@ class Shelf:
 
     def tidy(self) -> None:
         """Merge, expire, take over what dead processes have left; somebody else may be doing it already."""
+        if self._tail.words and self._tail.oldest <= self._limits.expired(self._clock()):
+            self.seal()
         try:
             if self._folder.is_dir():
                 with locked(self._folder, patience=0) as mine:

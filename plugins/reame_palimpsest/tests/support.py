@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from reame_palimpsest.archive_plugin import ArchivePlugin
 from reame_palimpsest.generations import Generation, Tokens
 from reame_palimpsest.lookup_plugin import LookupPlugin
 
-from reame_core.engine.hooks import EngineHooks
+from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.plugins.api import PluginContext
 from reame_core.testing import FakeBackend
-from tests.engine.support import hook
+from tests.engine.support import Answer, hook
 
 TOKENIZER = "0123456789abcdef" * 2
 
@@ -51,10 +50,14 @@ class Plugins:
         table = {"folder": str(folder), **options}
         self.archive.startup(PluginContext(info, table, {"model": "fake model"}, tokenizer))
         self.lookup.startup(PluginContext(info, {}))
-        drafters = [self.archive.propose_draft, self.lookup.propose_draft]
         self.hooks = EngineHooks(
-            on_prefill=hook(_three(self.archive.on_prefill)),
-            propose_draft=hook(*drafters),
+            on_prefill=hook(self.archive.on_prefill),
+            propose_draft=GuardedHook(
+                (
+                    *hook(self.archive.propose_draft, name="palimpsest").calls,
+                    *hook(self.lookup.propose_draft, name="prompt-lookup").calls,
+                )
+            ),
             persist=hook(self.archive.persist, self.lookup.persist),
         )
 
@@ -68,8 +71,14 @@ class Plugins:
         self.archive.shutdown()
 
 
-def _three(function: Any) -> Any:
-    return lambda sequence, kv: function(sequence, kv)
+def drafted(answer: Answer, source: str = "palimpsest") -> int:
+    """Tokens of one source's drafts that were computed."""
+    return answer.usage.drafts.get(source, (0, 0))[0]
+
+
+def accepted(answer: Answer, source: str = "palimpsest") -> int:
+    """Those of them that were right."""
+    return answer.usage.drafts.get(source, (0, 0))[1]
 
 
 @contextmanager

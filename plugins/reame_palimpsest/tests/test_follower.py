@@ -82,6 +82,14 @@ def test_after_an_edit_matches_are_short_and_less_certain() -> None:
     assert (list(draft.tokens), draft.match_length) == (STREAM[14:15], 5)
 
 
+def test_less_is_expected_of_the_past_where_answers_are_drawn() -> None:
+    drafts = [
+        Follower(Archive().search, temperature=temperature).propose(tokens(*STREAM[:4]), 3)
+        for temperature in (0, 1)
+    ]
+    assert [draft.confidence for draft in drafts if draft] == [0.9, 0.45]
+
+
 def test_a_lost_stream_is_given_up() -> None:
     archive = Archive()
     follower = Follower(archive.search)
@@ -166,16 +174,16 @@ class TestPromptLookup:
         lookup = PromptLookup(2)
         assert lookup.propose(1, tokens(1, 2, 3, 1, 2), 1) is not None
         assert lookup.propose(2, tokens(4, 5, 1, 2), 1) is None
-        assert len(lookup) == 2
+        assert lookup.sequences == 2
         lookup.forget(1)
         lookup.forget(1)
-        assert len(lookup) == 1
+        assert lookup.sequences == 1
 
     def test_sequences_that_end_without_a_word_do_not_pile_up(self) -> None:
         lookup = PromptLookup(2)
         for sequence in range(1000):
             lookup.propose(sequence, tokens(1, 2), 1)
-        assert len(lookup) <= 256
+        assert lookup.sequences <= 256
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,16 @@ class TestForgetting:
         opened.tidy()
         assert kinds(tmp_path) == {".seg": 0, ".log": 0}
 
+    def test_a_log_that_is_hardly_written_to_expires_too(self, tmp_path: Path) -> None:
+        clock = Clock()
+        opened = shelf(tmp_path, clock, ttl_days=10)
+        opened.add(said([1] * 5, [2] * 9, key=1, time=NOW))
+        opened.add(said([3] * 5, [4] * 9, key=2, time=NOW + 5 * DAY))
+        clock.now = NOW + 11 * DAY
+        opened.tidy()
+        assert kinds(tmp_path) == {".seg": 1, ".log": 0}
+        assert [each.generation_count for each in opened.view.sources] == [1]
+
     def test_a_mark_beside_a_living_log_is_obeyed(self, tmp_path: Path) -> None:
         writer, reader = shelf(tmp_path), shelf(tmp_path)
         old, young = said([1] * 5, [2] * 9, key=1, time=5), said([3] * 5, [4] * 9, key=2, time=6)
