@@ -15,10 +15,12 @@ from reame_palimpsest.generations import generation, prompt_key
 
 from plugins.reame_palimpsest.tests.support import Plugins, accepted, drafted, plugins
 from reame_core.engine.engine import Engine
+from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.request import Request
 from reame_core.testing import FakeBackend
 from reame_core.testing import fake_vocabulary as vocabulary
 from tests.engine.support import (
+    MemoryStore,
     check_empty,
     engine_on,
     greedy,
@@ -100,6 +102,31 @@ def test_answers_do_not_depend_on_what_is_archived(tmp_path: Path, users: int, p
             assert said == expected
             check_empty(engine)
             started.flush()
+    assert engine.speculation.totals["palimpsest"].accepted > 100
+
+
+def test_together_with_a_cache_of_prefixes_and_cancelled_neighbours(tmp_path: Path) -> None:
+    requests = [greedy(text, 50) for text in TEXTS] + [sampled(TEXTS[0], 40, seed=3, n=2)]
+    expected = [plain(request, cells=1600) for request in requests]
+    store = MemoryStore()
+    with plugins(tmp_path) as started:
+        hooks = EngineHooks(
+            on_prefill=GuardedHook((*started.hooks.on_prefill.calls, *store.hooks.on_prefill.calls)),
+            propose_draft=started.hooks.propose_draft,
+            persist=GuardedHook((*started.hooks.persist.calls, *store.hooks.persist.calls)),
+        )
+        for _ in range(3):
+            engine = engine_on(FakeBackend(cells=1600), hooks, price_drafts=False, context_length=400)
+            leaving = submit(engine, greedy(TEXTS[1], 80, ignore_end=True))
+            staying = [submit(engine, request) for request in requests]
+            for _ in range(6):
+                step(engine)
+            assert leaving.group is not None
+            engine.cancel(leaving.group)
+            run(engine)
+            assert [answer.said for answer in staying] == expected
+            started.flush()
+    assert store.restored > 0
     assert engine.speculation.totals["palimpsest"].accepted > 100
 
 
