@@ -11,6 +11,7 @@ import click
 
 from bench.case import Case, Options
 from bench.host import CpuWatch, describe_host
+from bench.quiet import Quiet
 from bench.report import Result, table
 from reame_core.host.cpu import clamp_threads
 
@@ -28,6 +29,13 @@ NAMES = ("first_token", "blocks", "writer", "sharing")
 )
 @click.option("--only", "names", type=click.Choice(NAMES), multiple=True, help="Only this one; repeatable.")
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option(
+    "--attempts",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="How often to repeat a run that other processes disturb.",
+)
 @click.option("--threads", type=int, default=None, help="Default: what Reame would use.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write all figures here.")
 @click.option("--quick", is_flag=True, help="An eighth of everything, one round: only shows that it runs.")
@@ -35,6 +43,7 @@ def main(
     models: tuple[Path, ...],
     names: tuple[str, ...],
     rounds: int,
+    attempts: int,
     threads: int | None,
     json_file: Path | None,
     quick: bool,
@@ -42,17 +51,19 @@ def main(
     """The disk cache. On an idle machine."""
     host = describe_host()
     click.echo("\n".join(table([("host", ""), *host.items()])) + "\n")
-    options = Options(clamp_threads(threads).threads, rounds, quick)
+    options = Options(clamp_threads(threads).threads, rounds, attempts, quick)
     results = []
     for model in models:
         case = Case(model, options)
         for name in names or NAMES:
             module = import_module(f"plugins.reame_diskkv.bench.{name}")
             result = Result(name, case.name, " ".join((module.__doc__ or "").split()))
+            case.quiet = Quiet(attempts)
             watch = CpuWatch()
             with tempfile.TemporaryDirectory(prefix="reame-diskkv-bench-") as folder:
                 module.measure(case, result, Path(folder))
             result.seconds, result.others_cpu = watch.seconds, watch.others_share()
+            result.disturbed = case.quiet.worst
             results.append(result)
             click.echo(result.as_text())
         case.close()

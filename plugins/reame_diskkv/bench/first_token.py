@@ -3,69 +3,85 @@ another question behind it, and repeated exactly; against computing all of it.""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 from bench.case import Case
 from bench.report import Figure, Result, Target
-from bench.rounds import ratios
+from bench.rounds import ratios, rounds
 from plugins.reame_diskkv.bench.cached import Answered, bytes_on_disk, cached, drop_from_page_cache
 
 SHARED, QUESTION = 850, 22
 
 
+@dataclass(frozen=True, slots=True)
+class _Seconds:
+    """Until the first token."""
+
+    cold: float
+    question: float
+    from_disk: float
+    """The same, with blocks that are not in the system's page cache."""
+    repeat: float
+    rate: float
+    """GB/s of restoring."""
+    compressed: float
+    """Bytes on disk for each byte of cells."""
+
+
 def measure(case: Case, result: Result, folder: Path) -> None:
-    shared, question = case.size(SHARED), QUESTION
-    beginning = case.prompt(shared)
-    questions = [case.prompt(question + 1)[1:] for _ in range(3)]
-    seconds: dict[str, list[float]] = {"cold": [], "question": [], "from disk": [], "repeat": []}
-    raw = 0
-    for round_ in range(case.rounds):
-        place = folder / str(round_)
-        with cached(case, place) as first:
-            seconds["cold"].append(first.ask((*beginning, *questions[0])).seconds)
-            first.flush()
-            raw = first.counts.exported_bytes
-        result_bytes = bytes_on_disk(place)
-        for name, prompt in [
-            ("question", (*beginning, *questions[1])),
-            ("from disk", (*beginning, *questions[2])),
-            ("repeat", (*beginning, *questions[0])),
-        ]:
-            if name == "from disk":
-                drop_from_page_cache(place)
-            with cached(case, place) as again:
-                answered = again.ask(prompt)
-                seconds[name].append(answered.seconds)
-                _check(answered, shared if name != "repeat" else len(prompt) - 1)
-                rate = again.counts.restored_bytes / again.counts.restore_seconds / 1e9
-                again.flush()
-    small = case.small
-    targets = {"question": 8.0 if small else 18.0, "from disk": None, "repeat": None if small else 40.0}
-    for name, text in [
-        ("question", "another question"),
-        ("from disk", "another question, blocks not in the page cache"),
-        ("repeat", "exact repeat"),
-    ]:
-        limit = targets[name]
-        result.figures.append(
-            Figure.of(
-                f"{text}: cold / restored",
-                ratios(seconds["cold"], seconds[name]),
-                target=Target("≥", limit) if limit else None,
-            )
-        )
-    for name in seconds:
-        result.figures.append(
-            Figure.of(f"{name}: time to first token", [1000 * s for s in seconds[name]], "ms")
-        )
+    beginning = case.prompt(case.size(SHARED))
+    questions = [case.prompt(QUESTION + 1)[1:] for _ in range(3)]
+    prompts = [(*beginning, *question) for question in questions]
+    places = count()
+    contestant = partial(_one_round, case, prompts, len(beginning), lambda: folder / str(next(places)))
+    found = rounds(case.rounds, {"round": contestant}, case.quiet)["round"]
+    cold = [times.cold for times in found]
+    restored = {
+        "another question": [times.question for times in found],
+        "another question, blocks not in the page cache": [times.from_disk for times in found],
+        "exact repeat": [times.repeat for times in found],
+    }
+    targets = {"another question": 8.0 if case.small else 18.0}
+    if case.large:
+        targets["exact repeat"] = 40.0
+    for name, seconds in restored.items():
+        target = Target("≥", targets[name]) if name in targets else None
+        result.figures.append(Figure.of(f"{name}: cold / restored", ratios(cold, seconds), target=target))
+    for name, seconds in {"cold": cold, **restored}.items():
+        milliseconds = [1000 * s for s in seconds]
+        result.figures.append(Figure.of(f"{name}: time to first token", milliseconds, "ms"))
     result.figures += [
-        Figure("restoring, from file to memory", rate, "GB/s", target=Target("≥", 1.0)),
-        Figure("bytes on disk / bytes of cells", result_bytes / raw, target=Target("≤", 0.9)),
+        Figure.of("restoring, from file to memory", [t.rate for t in found], "GB/s", Target("≥", 1.0)),
+        Figure.of("bytes on disk / bytes of cells", [t.compressed for t in found], target=Target("≤", 0.9)),
     ]
-    result.notes.append(f"{shared} shared tokens, questions of {question}")
+    result.notes.append(f"{len(beginning)} shared tokens, questions of {QUESTION}")
 
 
-def _check(answered: Answered, restored: int) -> None:
+def _one_round(
+    case: Case, prompts: list[tuple[int, ...]], shared: int, new_place: Callable[[], Path]
+) -> _Seconds:
+    place = new_place()
+    with cached(case, place) as first:
+        cold = first.ask(prompts[0]).seconds
+        first.flush()
+        compressed = bytes_on_disk(place) / first.counts.exported_bytes
+    with cached(case, place) as again:
+        question = _checked(again.ask(prompts[1]), shared)
+        rate = again.counts.restored_bytes / again.counts.restore_seconds / 1e9
+    drop_from_page_cache(place)
+    with cached(case, place) as again:
+        from_disk = _checked(again.ask(prompts[2]), shared)
+    with cached(case, place) as again:
+        repeat = _checked(again.ask(prompts[0]), len(prompts[0]) - 1)
+    return _Seconds(cold, question, from_disk, repeat, rate, compressed)
+
+
+def _checked(answered: Answered, restored: int) -> float:
     found = answered.usage.reused.get("diskkv", 0)
     if abs(found - restored) > 2:
         raise RuntimeError(f"{found} tokens were restored instead of {restored}")
+    return answered.seconds

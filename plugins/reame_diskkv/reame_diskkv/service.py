@@ -78,7 +78,9 @@ class Service:
         store.attempt(lambda index: None)  # so that the index is there before it is asked
         writer = Writer(store, int(options.queue_mb * 1e6))
         shape = Shape(context.model.name, context.namespace, size)
-        return cls(options, Cache(shape, store, writer, counts), context.piece)
+        cache = Cache(shape, store, writer, counts)
+        cache.ask(lambda index: None)  # opened now, so that no prompt waits for that
+        return cls(options, cache, context.piece)
 
     def close(self) -> None:
         """Write what waits and stop."""
