@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,16 +74,17 @@ class BareLoop:
         self.logits().argmax()
         return time.perf_counter() - started
 
-    def greedy(self, first: int, position: int, count: int) -> list[int]:
+    def greedy(self, first: int, position: int, count: int) -> Iterator[int]:
         """Compute ``first`` at ``position`` and choose ``count`` tokens, one after another."""
-        chosen = [first]
+        token = first
         logits = self.logits()
         for offset in range(count):
-            self.decode(chosen[-1:], position + offset)
-            chosen.append(int(logits.argmax()))
-        return chosen[1:]
+            self.decode((token,), position + offset)
+            token = int(logits.argmax())
+            yield token
 
-    def replay(self, tokens: Sequence[int], position: int) -> None:
+    def replay(self, tokens: Sequence[int], position: int) -> Iterator[int]:
         """Compute ``tokens`` one by one without looking at any logits."""
-        for offset in range(len(tokens)):
-            self.decode(tokens[offset : offset + 1], position + offset)
+        for offset, token in enumerate(tokens):
+            self.decode((token,), position + offset)
+            yield token
