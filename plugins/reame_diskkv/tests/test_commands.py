@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, time
@@ -15,6 +17,8 @@ import click
 import pytest
 import reame_diskkv
 from click.testing import CliRunner, Result
+from reame_diskkv.commands import cache
+from reame_diskkv.options import Options, read_options
 from reame_diskkv.schedule import next_at, time_of_day, wait_for
 
 import reame_core
@@ -289,3 +293,21 @@ def test_waiting_for_a_time_that_has_come() -> None:
     told: list[str] = []
     wait_for(time(2, 30), told.append, lambda: next(times))
     assert told == ["waiting until 2026-03-01 02:30"]
+
+
+def test_every_option_is_documented_with_its_default() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "diskkv.md").read_text("utf-8")
+    [table] = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    documented = tomllib.loads(table)["plugins"]["diskkv"]
+    read_options(documented)
+    defaults = Options()
+    assert documented.keys() == set(Options.__struct_fields__)
+    for name, value in documented.items():
+        if (default := getattr(defaults, name)) is not None:
+            assert value == default, name
+
+
+def test_every_command_is_documented(invoke: Invoke) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "diskkv.md").read_text("utf-8")
+    for command in cache.commands:
+        assert f"`reame cache {command}" in page

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,7 @@ from plugins.reame_diskkv.tests.driver import (
     server,
     words,
 )
+from reame_core.testing import FakeBackend
 
 LONG = words(100)
 EXPECTED = plain(request(LONG))[0]
@@ -291,3 +293,40 @@ def test_another_model_under_the_same_options(tmp_path: Path) -> None:
     with server(tmp_path, namespace={**NAMESPACE, "model": "0" * 32}) as other:
         answer = other.ask(LONG)
         assert answer.usage.computed == 100
+
+
+def test_a_block_that_is_being_written_is_a_miss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # case 19
+    held, writing = threading.Event(), threading.Event()
+    write = BlockFolder.write
+
+    def slow(folder: BlockFolder, *arguments: object) -> int:
+        writing.set()
+        assert held.wait(60)
+        return write(folder, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BlockFolder, "write", slow)
+    with server(tmp_path) as first, server(tmp_path) as second:
+        first.play(request(LONG))
+        assert writing.wait(60)
+        for each in (first, second):
+            each.forget()
+            [[answer]] = each.play(request(LONG))
+            assert answer.said == EXPECTED
+            assert answer.usage.computed == 100
+        held.set()
+        first.flush()
+        first.forget()
+        assert first.ask(LONG).usage.computed == 1
+
+
+def test_many_conversations_in_little_memory_keep_their_facts(tmp_path: Path) -> None:
+    # case 18
+    prompts = [branch(LONG, 40, 90, salt) for salt in range(10)]
+    expected = [plain(request(prompt))[0] for prompt in prompts]
+    for round_ in range(2):
+        with server(tmp_path, backend=FakeBackend(cells=220), context_length=110, residents=1) as each:
+            for _ in range(2):
+                for prompt, said in zip(prompts, expected, strict=True):
+                    assert each.ask(prompt).said == said
+            assert each.counts.hits >= 10 + 10 * round_ - 1
