@@ -9,6 +9,8 @@ from itertools import count
 from pathlib import Path
 
 from bench.quiet import Quiet
+from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.model import WeightBuffers
@@ -94,6 +96,18 @@ class Case:
         """A new engine on an empty KV memory; any earlier one is void."""
         self.backend.clear()
         return Engine(self.backend, EngineOptions(context_length=CONTEXT, stall_ms=stall_ms))
+
+    def experienced_engine(self) -> Engine:
+        """As ``engine``, with what a session measures before the first request of several users."""
+        engine = self.engine()
+        engine.cost.remember(self._costs)
+        return engine
+
+    @cached_property
+    def _costs(self) -> dict[float, float]:
+        cost = BatchCost()
+        measure_batches(self.backend, cost)
+        return cost.measured()
 
     def prompt(self, length: int) -> tuple[int, ...]:
         """``length`` tokens of ordinary text that begin like no earlier prompt."""

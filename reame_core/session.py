@@ -116,7 +116,7 @@ def open_session(
         speculates = bool(hooks.propose_draft) and settings.values.engine.max_draft > 0
         floor = host.noise_floor(backend, buffers) if speculates and exact is None else 0.0
         engine = Engine(backend, plan.engine_options(settings, exact, floor), hooks)
-        host.recall_costs(engine, buffers, measure=speculates)
+        host.recall_costs(engine, buffers, measure=speculates or plan.parallel > 1)
         cleanup.callback(host.keep_costs, engine, buffers)
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
         cleanup.callback(worker.close)

@@ -67,7 +67,7 @@ def _compare(
 
 
 def _one_after_another(case: Case, prompts: Prompts, tokens: int) -> _Times:
-    engine = case.engine()
+    engine = case.experienced_engine()
     whole = {0: 0.0}
     steps = []
     for number, prompt in enumerate(prompts, 1):
@@ -78,7 +78,7 @@ def _one_after_another(case: Case, prompts: Prompts, tokens: int) -> _Times:
 
 
 def _interleaved(case: Case, prompts: Prompts, tokens: int) -> _Times:
-    engine = case.engine()
+    engine = case.experienced_engine()
     watched = [Watched(engine, prompt, tokens) for prompt in prompts]
     whole = run(engine, watched)
     all_decoding = max(w.token_times[0] for w in watched)

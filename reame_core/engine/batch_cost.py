@@ -6,6 +6,7 @@ from bisect import bisect_left
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
 _WEIGHT = 0.3
+_CLEARLY_LESS = 0.96
 
 
 class BatchCost:
@@ -37,6 +38,16 @@ class BatchCost:
         """Expected milliseconds of a batch of ``rows``, None before anything was measured."""
         # A larger batch is never cheaper, and k rows never cost more than k/j batches of j rows.
         return min((mean * max(1.0, rows / measured) for measured, mean in self._points.values()), default=None)
+
+    def cheaper_size(self, rows: int, most: int) -> int:
+        """A measured number of rows, up to ``most``, whose batch clearly takes less time than one of ``rows``;
+        ``rows`` itself where there is none or it was not measured."""
+        here = [mean for measured, mean in self._points.values() if measured == rows]
+        above = [(mean, int(m)) for m, mean in self._points.values() if rows < m <= most and m == int(m)]
+        if not here or not above:
+            return rows
+        cheapest, size = min(above)
+        return size if cheapest < _CLEARLY_LESS * here[0] else rows
 
     def per_row(self) -> float:
         """Milliseconds of one row in the cheapest kind of batch that was measured; 0 before any was."""

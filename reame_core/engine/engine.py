@@ -17,6 +17,7 @@ from reame_core.engine.group import RequestGroup, Sink
 from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.noise import LAST_SMALL_BATCH
+from reame_core.engine.padding import Padding
 from reame_core.engine.plugin_bridge import PluginBridge
 from reame_core.engine.request import Request
 from reame_core.engine.schedule import Part, Scheduler
@@ -94,6 +95,7 @@ class Engine:
             most if options.noise_floor else min(most, LAST_SMALL_BATCH),
             whole_prompts=info.partial_removal,
         )
+        self._padding = Padding(backend, self.cost, options.exact)
         self._groups: list[RequestGroup] = []
         self._turn = 0
         self._numbers = 0
@@ -211,8 +213,7 @@ class Engine:
             slot = part.sequence.slot
             assert slot is not None
             rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
-        if self.options.exact is not None:
-            self.options.exact.pad(rows, self.backend.info)
+        self._padding.add(rows, self.memory.free_cells)
         started = self._clock()
         try:
             try:
@@ -225,8 +226,7 @@ class Engine:
             self._fail(parts, error)
             return False
         finally:
-            if self.options.exact is not None:
-                self.options.exact.drop_padding(self.backend)
+            self._padding.drop(rows)
         self.cost.observe(len(rows), 1000 * (self._clock() - started))
         self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True

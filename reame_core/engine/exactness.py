@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reame_core.engine.backend import Backend, ModelInfo, Rows
+from reame_core.engine.backend import Backend
 from reame_core.engine.trial import Trial
 
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 63)
@@ -23,22 +23,10 @@ _COMPARED = 16
 
 @dataclass(frozen=True, slots=True)
 class ExactShapes:
-    """Batches of ``least`` to ``most`` rows give bit-identical rows. A batch of fewer rows is padded with
-    rows of the last sequence number, which the engine then leaves alone."""
+    """Batches of ``least`` to ``most`` rows give bit-identical rows; one of fewer rows is padded."""
 
     least: int
     most: int
-
-    def pad(self, rows: Rows, info: ModelInfo) -> None:
-        """Bring ``rows`` up to ``least``."""
-        missing = self.least - len(rows)
-        if missing > 0:
-            rows.add(info.scratch, 0, rows.tokens[:1] * missing, logits_from=missing)
-
-    def drop_padding(self, backend: Backend) -> None:
-        """Remove what ``pad`` has added."""
-        if self.least > 1:
-            backend.truncate(backend.info.scratch, 0)
 
 
 def find_exact_shapes(backend: Backend, sample: Many[int]) -> ExactShapes:

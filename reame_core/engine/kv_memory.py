@@ -35,6 +35,7 @@ class KVMemory:
         self._windowed = info.window > 0
         self._strict = strict
         self._residents = residents
+        self._spare = spare
         self.ledger = CellLedger(info.kv_cells - spare)
         self._free = [Slot(index) for index in range(info.usable_sequences - 1, -1, -1)]
         self._held: list[Slot] = []
@@ -50,6 +51,11 @@ class KVMemory:
     def resident(self) -> list[Slot]:
         """Slots that only remember, least recently used first."""
         return sorted((s for s in self._held if s.holder is None), key=lambda s: s.used_at)
+
+    @property
+    def free_cells(self) -> int:
+        """Cells that nothing occupies, those left for padding included."""
+        return self.ledger.free + self._spare
 
     @property
     def promised(self) -> int:

@@ -13,7 +13,7 @@ from reame_core.engine.sequence import Sequence
 from reame_core.engine.speculation import DraftRoom, Proposal
 
 GRID = 64
-"""Prompts are cut at multiples of this, or of the largest power of two that fits the budget: from 64 rows
+"""Prompts are cut at multiples of this, or of a smaller power of two where the budget is small: from 64 rows
 on llama.cpp's attention works in tiles, and a prefix is reusable at the positions where prompts are cut."""
 
 
@@ -109,7 +109,6 @@ class Scheduler:
         last = sequence.known if self.whole_prompts or start >= sequence.known - 1 else sequence.known - 1
         if last - start <= share:
             return last
-        grid = GRID
-        while grid > 1 and (start + share) // grid * grid <= start:
-            grid //= 2
+        # Less than a third of the rows is given up for the sake of the grid.
+        grid = min(GRID, 1 << max(0, (share // 3).bit_length() - 1))
         return (start + share) // grid * grid

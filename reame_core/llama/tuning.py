@@ -22,8 +22,9 @@ log = logging.getLogger("reame.llama")
 
 REPACKABLE = ("Q4_K", "Q4_0", "Q8_0", "IQ4_NL", "Q2_K")
 """Types that ggml can repack on one processor or another."""
-PROMPT_ROWS, ANSWER_TOKENS = 256, 64
-"""The request whose cold time decides: this much prompt, this long an answer."""
+PROMPT_ROWS, ANSWER_TOKENS = 64, 64
+"""The request whose time decides: this much prompt that nobody has computed before, this long an answer. What
+prompts have in common is remembered, so decoding counts for more than in the requests themselves."""
 WORTH_A_COPY = 0.97
 """Repacked weights are a second copy in memory: they have to be faster than this share of plain ones."""
 _SECONDS_PER_GB = 120

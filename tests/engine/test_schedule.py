@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reame_core.engine.backend import Rows
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.calibration import measure_batches
+from reame_core.engine.padding import Padding
 from reame_core.engine.schedule import GRID, Scheduler
 from reame_core.engine.speculation import DraftRoom, Proposal
 from reame_core.plugins.api import Draft
@@ -127,12 +130,10 @@ def test_prompts_are_cut_on_the_grid(rest: int, computed: int, max_rows: int) ->
     if rest <= max_rows:
         assert part.end == part.sequence.known
         return
-    grid = GRID
-    while part.end // grid * grid <= part.start:
-        grid //= 2
-    assert part.end % grid == 0
-    assert part.end > part.start + max_rows - grid or grid == 1
-    if max_rows >= 2 * GRID:
+    assert 3 * part.rows > 2 * max_rows, "less than a third of the rows is given up"
+    grid = max(g for g in (1, 2, 4, 8, 16, 32, GRID) if part.end % g == 0)
+    assert grid == GRID or part.rows + grid * 6 > max_rows
+    if max_rows >= 3 * GRID:
         assert part.end % GRID == 0
 
 
@@ -151,13 +152,13 @@ def test_idle_prefill_takes_all_rows() -> None:
 def test_a_short_prompt_gets_its_share_of_the_batch_first() -> None:
     # case 60
     parts = plan(scheduler(), [filling(1000), filling(10)])
-    assert [(p.sequence.known, p.rows) for p in parts] == [(10, 10), (1000, 32)]
+    assert [(p.sequence.known, p.rows) for p in parts] == [(10, 10), (1000, 48)]
 
 
 def test_drafts_leave_half_of_the_rows_to_prompts() -> None:
     parts = plan(scheduler({64: 50}), [decoding(), decoding(), filling(500)], drafted=60)
     assert [p.rows for p in parts[:2]] == [32, 1]
-    assert parts[2].rows == 16
+    assert parts[2].rows == 24
 
 
 @pytest.mark.parametrize("max_rows", [1, 2, 3, 7])
@@ -315,3 +316,31 @@ def test_prompts_get_on_although_drafts_would_fill_every_batch() -> None:
         run(engine)
         assert first.said == plain(talker)
         assert second.said == plain(greedy(words(30), 3))
+
+
+def test_a_batch_is_padded_where_a_larger_one_takes_less_time() -> None:
+    clock = FakeClock(lambda rows: {1: 66, 2: 99, 3: 119, 4: 110}.get(rows, 50.0 + 30 * rows))
+    backend = FakeBackend(clock=clock)
+    engine = engine_on(backend, clock=clock)
+    measure_batches(backend, engine.cost, clock)
+    began, count = clock.now, len(backend.row_counts)
+    answers = play(engine, *[greedy(text, 40, ignore_end=True) for text in ("one", "two", "three")])
+    sizes = backend.row_counts[count + 2 : count + 30]
+    assert set(sizes) == {4}
+    assert 1000 * (clock.now - began) < 40 * 119
+    assert [a[0].said for a in answers] == [
+        plain(greedy(text, 40, ignore_end=True))[0] for text in ("one", "two", "three")
+    ]
+
+
+@pytest.mark.parametrize(("four", "free", "rows"), [(50.0, 4, 4), (50.0, 3, 3), (99.0, 4, 3), (101.0, 4, 3)])
+def test_no_padding_where_it_does_not_pay_or_does_not_fit(four: float, free: int, rows: int) -> None:
+    cost = BatchCost()
+    cost.remember({3.0: 100.0, 4.0: four})
+    batch = Rows()
+    batch.add(0, 7, [1, 2, 3], logits_from=2)
+    backend = FakeBackend()
+    Padding(backend, cost, None).add(batch, free)
+    assert len(batch) == rows
+    assert batch.outputs == 1
+    assert batch.sequences == [0, 0, 0, *[backend.info.scratch] * (rows - 3)]
