@@ -9,6 +9,9 @@ from reame_core.plugins.api import KVAccess, SequenceView, Stage
 from reame_diskkv.cache import Cache
 from reame_diskkv.chain import encode
 
+KEEP = "keep"
+"""As ``Request.extra["diskkv"]``: store this in any case, somebody has asked for it."""
+
 
 class Exporter:
     """Hands blocks that are not stored yet to the writer: whole ones at once, the rest of a text when it has
@@ -25,7 +28,8 @@ class Exporter:
         length = kv.length
         size = self._cache.shape.block_tokens
         end = length if stage is Stage.END else length // size * size
-        if length < self._min_tokens or not end or self._cache.store.paused:
+        wished = sequence.request.extra.get("diskkv") == KEEP
+        if not end or self._cache.store.paused or (length < self._min_tokens and not wished):
             return
         prompt = self._cache.prompt(sequence.request.tenant, encode(sequence.tokens[:length]))
         started = self._clock()
@@ -37,7 +41,7 @@ class Exporter:
                 break
             state = kv.export(block.start, block.end)
             self._bytes_per_token = len(state) / tokens
-            if not self._cache.prices.pays(tokens, len(state)):
+            if not wished and not self._cache.prices.pays(tokens, len(state)):
                 break
             self._cache.write(block, state)
             self._cache.counts.exported_blocks += 1

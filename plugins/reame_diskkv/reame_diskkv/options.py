@@ -23,7 +23,7 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Megabytes on disk; 0 turns the cache off."""
     block_tokens: Annotated[int, Meta(ge=4, le=1024)] = 128
     min_tokens: Annotated[int, Meta(ge=1)] = 32
-    """Shorter prompts are neither stored nor looked up."""
+    """Shorter texts are stored only where somebody asks for it."""
     level: Annotated[int, Meta(ge=-7, le=19)] = 1
     """Of zstd."""
     queue_mb: Annotated[float, Meta(ge=1)] = 256

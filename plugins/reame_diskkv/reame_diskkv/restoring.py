@@ -14,9 +14,8 @@ from reame_diskkv.lookup import Step
 class Restorer:
     """Puts the longest stored chain of a prompt behind what memory has of it."""
 
-    def __init__(self, cache: Cache, min_tokens: int, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(self, cache: Cache, clock: Callable[[], float] = perf_counter) -> None:
         self._cache = cache
-        self._min_tokens = min_tokens
         self._clock = clock
 
     def restore(self, sequence: SequenceView, kv: KVAccess) -> int | None:
@@ -24,7 +23,7 @@ class Restorer:
         before = kv.length
         # The last prompt token is computed in any case: its logits are needed.
         limit = sequence.prompt_length - 1
-        if sequence.prompt_length < self._min_tokens or limit <= before:
+        if limit <= before:
             return None
         counts = self._cache.counts
         counts.lookups += 1

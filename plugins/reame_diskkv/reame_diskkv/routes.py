@@ -137,7 +137,7 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
         await work.session(request, session_id)
         tokens = work.tokens(await _read(request, Text))
         tenant = server.tenant(request)
-        computed = await work.compute(Request(prompt=tokens, max_tokens=1, ignore_end=True, tenant=tenant))
+        computed = await work.compute(warm_request(tokens, tenant, background=False))
         await work.flush()
         root = service.root(tenant)
         stored = await asyncio.to_thread(sessions.save, server.caller(request), session_id, root, tokens)
@@ -159,9 +159,7 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
             what = "was never saved" if not session.tokens else "was saved for another model or other settings"
             raise InvalidRequest(f"this session {what}", param="session_id")
         stored, _ = await asyncio.to_thread(sessions.stored, session.root, session.tokens)
-        computed = await work.compute(
-            Request(prompt=session.tokens, max_tokens=1, ignore_end=True, tenant=tenant)
-        )
+        computed = await work.compute(warm_request(session.tokens, tenant, background=False))
         return Saved(session_id, len(session.tokens), computed, stored)
 
     return [warm, create, list_all, get_one, delete_one, save, load]

@@ -55,7 +55,7 @@ class Service:
         self.cache = cache
         self._piece = piece
         self._clock = clock
-        self._restorer = Restorer(cache, options.min_tokens, clock)
+        self._restorer = Restorer(cache, clock)
         self._exporter = Exporter(cache, options.min_tokens, clock)
         self._under_way: dict[int, tuple[float, int]] = {}
         """When and at which length each sequence began to be computed."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reame_core.engine.events import Failed, Finished
 from reame_core.engine.request import Request
 from reame_core.errors import InvalidRequest, UsageError
+from reame_diskkv.exporting import KEEP
 
 if TYPE_CHECKING:
     from reame_core.config import Settings
@@ -134,8 +135,14 @@ def _end_of(session: Session, tokens: tuple[int, ...]) -> Finished:
     raise AssertionError("a request ended without saying so")
 
 
-def warm_request(tokens: tuple[int, ...], tenant: str = "") -> Request:
-    """Computes a prompt, whenever nobody else is there, and answers next to nothing."""
+def warm_request(tokens: tuple[int, ...], tenant: str = "", *, background: bool = True) -> Request:
+    """Computes a prompt for the disk and answers next to nothing."""
     return Request(
-        prompt=tokens, max_tokens=1, ignore_end=True, speculate=False, background=True, tenant=tenant
+        prompt=tokens,
+        max_tokens=1,
+        ignore_end=True,
+        speculate=False,
+        background=background,
+        tenant=tenant,
+        extra={"diskkv": KEEP},
     )

@@ -61,8 +61,7 @@ def filled(path: Path, count: int) -> TestStore:
     return store
 
 
-def costs(path: Path, count: int, steps: Steps) -> dict[str, int]:
-    filled(path, count).close()
+def costs(path: Path, steps: Steps) -> dict[str, int]:
     made: list[TestStore] = []
 
     def start() -> None:
@@ -86,9 +85,10 @@ def costs(path: Path, count: int, steps: Steps) -> dict[str, int]:
 
 
 def test_steps_do_not_grow_with_the_number_of_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(tmp_path / "few", FEW).close()
+    filled(tmp_path / "many", MANY).close()
     steps = Steps(monkeypatch)
-    few = costs(tmp_path / "few", FEW, steps)
-    many = costs(tmp_path / "many", MANY, steps)
+    few, many = costs(tmp_path / "few", steps), costs(tmp_path / "many", steps)
     assert len(chain(HOT)) * SIZE == len(HOT)
     for name, cost in few.items():
         assert many[name] <= 1.2 * cost + 10, (name, cost, many[name])

@@ -214,6 +214,16 @@ def test_a_session_that_cannot_be_stored_is_no_success(tmp_path: Path) -> None:
         assert "could be stored" in response.json()["error"]["message"]
 
 
+def test_what_somebody_asks_to_keep_may_be_short(tmp_path: Path) -> None:
+    with serving(tmp_path, options={"min_tokens": 500}) as server:
+        warmed = ok(server.http.post("/v1/warm", json={"prompt": "Hi"}))
+        assert warmed["stored_tokens"] == warmed["tokens"]
+        session = ok(server.http.post("/v1/sessions"))["id"]
+        ok(server.http.post(f"/v1/sessions/{session}/save", json={"prompt": "Hello"}))
+    with serving(tmp_path, options={"min_tokens": 500}) as server:
+        assert ok(server.http.post(f"/v1/sessions/{session}/load"))["computed_tokens"] == 1
+
+
 def test_a_damaged_session_is_computed_again(tmp_path: Path) -> None:
     # case 2
     history = asked("When is high tide?")
