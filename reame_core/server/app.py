@@ -12,6 +12,7 @@ from reame_core.errors import ReameError
 from reame_core.server.errors import ApiError
 from reame_core.server.gateway import gateway
 from reame_core.server.routes.generate import generate_routes
+from reame_core.server.routes.page import page_routes
 from reame_core.server.routes.schema import schema_routes
 from reame_core.server.routes.status import status_routes
 from reame_core.server.routes.tokens import token_routes
@@ -28,6 +29,7 @@ def create_app(server: ServerState) -> Litestar:
     app = Litestar(
         route_handlers=[
             *status_routes(server),
+            *page_routes(server),
             *generate_routes(server),
             *token_routes(server),
             *schema_routes(server),

@@ -12,6 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from reame_core.engine.events import Failed, Finished
+from reame_core.server.history import History, Throughput
 
 if TYPE_CHECKING:
     from prometheus_client.registry import Collector
@@ -26,6 +27,8 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = registry = CollectorRegistry()
+        self.history = History()
+        self.throughput = Throughput()
         self._http = Counter(
             "reame_http_responses", "Responses by route and status.", ["route", "status"], registry=registry
         )
@@ -124,13 +127,18 @@ class Metrics:
         usage, timings = event.usage, event.timings
         self._answers.labels(event.reason).inc()
         self._generated.inc(usage.completion)
+        self.history.totals.generated += usage.completion
         for source, (drafted, accepted) in usage.drafts.items():
             self._drafted.labels(source).inc(drafted)
             self._accepted.labels(source).inc(accepted)
+            totals = self.history.totals
+            totals.drafted[source] = totals.drafted.get(source, 0) + drafted
+            totals.accepted[source] = totals.accepted.get(source, 0) + accepted
         self._queued.observe(timings.queued / 1000)
         if usage.completion:
             self._first.observe((timings.queued + timings.prefill) / 1000)
             self._total.observe((timings.queued + timings.prefill + timings.decode) / 1000)
+        self.history.changed()
 
     def prompt(self, event: Finished, token_seconds: float) -> None:
         """Count the prompt that the choices of a request have in common, by the choice that computed most.
@@ -138,6 +146,11 @@ class Metrics:
         usage = event.usage
         self._prompt.inc(usage.prompt)
         self._sources.labels("computed").inc(usage.computed)
+        totals = self.history.totals
+        totals.computed += usage.computed
         for source, count in usage.reused.items():
             self._sources.labels(source).inc(count)
             self._avoided.inc(count * token_seconds)
+            totals.reused[source] = totals.reused.get(source, 0) + count
+            totals.seconds_avoided += count * token_seconds
+        self.history.changed()

@@ -73,8 +73,10 @@ class ServerState:
         self._model: ServedModel | None = None
 
     def open_paths(self) -> frozenset[str]:
-        """Paths that need no key."""
-        return frozenset({"/health", "/metrics"} if self.settings.metrics == "open" else {"/health"})
+        """Paths that need no key. The page at ``/`` is one: it holds nothing of this server, and what it shows
+        comes from ``/status``."""
+        figures = ("/metrics", "/status") if self.settings.metrics == "open" else ()
+        return frozenset({"/", "/health", *figures})
 
     def model_loaded(self, model: ServedModel) -> None:
         """From now on requests are served."""

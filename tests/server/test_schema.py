@@ -23,6 +23,7 @@ def test_every_route_is_there(document: dict[str, Any]) -> None:
     assert set(document["paths"]) == {
         "/health",
         "/metrics",
+        "/status",
         "/schema",
         "/schema/openapi.json",
         "/tokenize",
@@ -80,3 +81,4 @@ def test_answers_are_as_described(shared: Running, document: dict[str, Any]) -> 
         check(chunk, "ChatChunk")
     check(shared.http.get("/nowhere").json(), "ErrorBody")
     check(shared.http.get("/health").json(), "Health")
+    check(shared.http.get("/status").json(), "Status")

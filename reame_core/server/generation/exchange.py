@@ -92,6 +92,7 @@ class Exchange:
         now = time.perf_counter()
         before = self._delivered_at.get(choice)
         self._delivered_at[choice] = now
+        self._server.metrics.throughput.delivered(len(event.tokens))
         if before is not None and event.tokens:
             self._server.metrics.tokens_delivered(len(event.tokens), now - before)
 

@@ -211,3 +211,56 @@ class Text(Struct):
     content: str
     prompt: str
     """The same, by the name that other servers give it."""
+
+
+class PluginState(Struct):
+    name: str
+    state: str
+
+
+class KvCells(Struct):
+    """Cells of KV memory; each holds a token."""
+
+    total: int
+    used: int
+
+
+class Work(Struct):
+    """Since the start of the server, at ``at`` seconds of its age."""
+
+    at: float
+    computed: int
+    """Tokens of prompts that were computed."""
+    reused: dict[str, int]
+    """Those that were not, by where they were remembered: ``ram``, or the name of a plugin."""
+    generated: int
+    drafted: dict[str, int]
+    """Tokens guessed and verified, by who guessed."""
+    accepted: dict[str, int]
+    """Those of them that were right."""
+    seconds_avoided: float
+    """Reused tokens times the measured cost of one: a lower bound."""
+
+
+class LoadedModel(Struct):
+    name: str
+    description: dict[str, str]
+    """For people: threads, context, buffers and the like."""
+    plugins: list[PluginState]
+    kv_cells: KvCells
+    running: int
+    waiting: int
+    compute_seconds: float
+    """Spent computing batches."""
+
+
+class Status(Struct):
+    """What the status page shows."""
+
+    status: Literal["ok", "starting", "draining"]
+    version: str
+    tokens_per_second: float
+    """Generated of late, by all answers together."""
+    work: list[Work]
+    """At up to 122 moments of the server's life; the last one is now."""
+    model: LoadedModel | None = None
