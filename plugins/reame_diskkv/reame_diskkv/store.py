@@ -7,20 +7,21 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from reame_diskkv.block_file import LONGEST_HEADER, Block, DamagedBlock, read_header, write_block
+from reame_diskkv.block_file import Block, write_block
 from reame_diskkv.codec import Bytes, Compressor
 from reame_diskkv.counts import Counts
+from reame_diskkv.days import DayBook
 from reame_diskkv.folder import SHARDS, BlockFolder
-from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable, open_index, set_aside
+from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable
+from reame_diskkv.opening import open_index, set_aside
+from reame_diskkv.sweeping import sweep
 
 PAUSE_SECONDS = 30.0
 """After a write that failed nothing is stored for so long."""
 _AT_ONCE = 16
 _INDEX_GROWTH = 128 << 10
 """More than the index grows by adding one block."""
-_TALLIED = ("written_blocks", "written_bytes", "lookups", "hits", "wanted_tokens", "restored_tokens")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -60,7 +61,7 @@ class Store:
         self._warned: set[str] = set()
         self._next_shard = 0
         self._latest = 0.0
-        self._tallied = (0,) * len(_TALLIED)
+        self._days = DayBook(counts)
         self.generation = 0
         """Grows whenever the index was made anew: whoever has it open must open it again."""
 
@@ -231,21 +232,8 @@ class Store:
 
     def tally(self) -> None:
         """Add what has been counted since the last time to the figures of the day."""
-        now = tuple(getattr(self.counts, name) for name in _TALLIED)
-        fresh = [a - b for a, b in zip(now, self._tallied, strict=True)]
-        day = datetime.fromtimestamp(self._wall(), UTC).date().isoformat()
-        columns = ", ".join(_TALLIED)
-        sums = ", ".join(f"{name} = {name} + excluded.{name}" for name in _TALLIED)
-        places = ", ".join("?" * len(_TALLIED))
-
-        def write(index: Index) -> None:
-            index.run(
-                f"INSERT INTO day (day, {columns}) VALUES (?, {places}) ON CONFLICT (day) DO UPDATE SET {sums}",
-                (day, *fresh),
-            )
-
-        if any(fresh) and not self.paused and self.attempt(write):
-            self._tallied = now
+        if self._days.has_news and not self.paused:
+            self.attempt(lambda index: self._days.write(index, self._wall()))
 
     def used(self, stamps: Mapping[bytes, float]) -> None:
         """Remember when blocks were used."""
@@ -277,7 +265,7 @@ class Store:
         if self._next_shard == 0:
             self.folder.remove_stale_parts()
         shard = self._next_shard
-        if not self.attempt(lambda index: self._sweep(index, shard)):
+        if not self.attempt(lambda index: sweep(index, self.folder, shard, self.counts, self._wall())):
             self._next_shard = SHARDS
             return False
         self._next_shard += 1
@@ -285,34 +273,6 @@ class Store:
             self.expire()
             return False
         return True
-
-    def _sweep(self, index: Index, shard: int) -> None:
-        # The index first: others rename before they commit, so a block they add meanwhile has its file.
-        listed = index.shard(shard)
-        found = {key: (size, written) for key, size, written in self.folder.blocks_of(shard)}
-        lost = listed.keys() - found.keys()
-        changed = {key for key in listed.keys() & found.keys() if listed[key] != found[key][0]}
-        orphans = found.keys() - listed.keys()
-        if not (lost or changed or orphans):
-            return
-        with index.transaction():
-            index.remove(lost)
-            for key in orphans | changed:
-                self._adopt(index, key, *found[key])
-
-    def _adopt(self, index: Index, key: bytes, size: int, written: float) -> None:
-        try:
-            header = read_header(self.folder.read(key, LONGEST_HEADER))
-            if header.block.key != key or header.size + header.stored_length != size:
-                raise DamagedBlock("another block than its name says, or cut off")
-        except FileNotFoundError:
-            return
-        except DamagedBlock:
-            self.counts.failures["damaged"] += 1
-            self.folder.remove(key)
-            index.remove([key])
-            return
-        index.add(header.block, header.raw_length, size, min(written, self._wall()))
 
     # When the index or the disk fails
 
