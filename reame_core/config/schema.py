@@ -196,7 +196,9 @@ class ServerSettings(Section, frozen=True):
     ] = 30.0
     metrics: Annotated[
         Literal["on", "open", "off"],
-        Meta(description="`/metrics` and the status page: `on` asks for a key where there are any, `open` never."),
+        Meta(
+            description="`/metrics` and the status page: `on` asks for a key where there are any, `open` never."
+        ),
     ] = "on"
     log_format: Annotated[
         Literal["console", "json"], Meta(description="How the log on standard error is written.")

@@ -157,7 +157,11 @@ def test_verbose_reports_what_happened(session: Any, invoke: Invoke) -> None:
     session.steps = [
         text(0, "x"),
         ending(
-            prompt=300, computed=100, completion=21, reused={"ram": 150, "diskkv": 50}, drafts={"palimpsest": (9, 4)}
+            prompt=300,
+            computed=100,
+            completion=21,
+            reused={"ram": 150, "diskkv": 50},
+            drafts={"palimpsest": (9, 4)},
         ),
     ]
     result = invoke("run", "tiny", "Hi", "-v", "--seed", "7", "--temperature", "1")
