@@ -15,8 +15,9 @@ from importlib import metadata
 from pathlib import Path
 
 SPIN_COUNT = "1000"
-"""How often a GNU OpenMP thread looks before it sleeps at a barrier. The default spins for milliseconds: beside
-another busy process the threads then wait for each other's time slices and decoding falls to a fifth or far less."""
+"""How often a GNU OpenMP thread looks before it sleeps at a barrier. The default spins for milliseconds:
+beside another busy process the threads then wait for each other's time slices, and decoding falls to a fifth or
+far less."""
 
 
 def _calm_openmp() -> None:
