@@ -1,0 +1,1 @@
+"""Drafts from the form of a text, without any grammar."""
