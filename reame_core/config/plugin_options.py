@@ -16,7 +16,7 @@ _WORDS = {"int": "a whole number", "float": "a number", "bool": "true or false",
 
 
 def read_options(plugin: str, table: Mapping[str, object], kind: type[Options]) -> Options:
-    """``table`` of ``[plugins.PLUGIN]`` as ``kind``, texts from the environment included. Raises ConfigError."""
+    """``table`` of ``[plugins.PLUGIN]`` as ``kind``, texts of the environment included. Raises ConfigError."""
     known = kind.__struct_fields__
     for name in table:
         if name not in known:

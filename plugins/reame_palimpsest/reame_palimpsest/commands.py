@@ -28,9 +28,10 @@ class _Where:
     """The archive that the settings speak of."""
 
     def __init__(self, ctx: click.Context) -> None:
+        from reame_core.config.plugin_options import read_options
         from reame_core.plugins.names import normalise
         from reame_palimpsest.limits import Limits
-        from reame_palimpsest.options import ArchiveOptions, read_options
+        from reame_palimpsest.options import ArchiveOptions
         from reame_palimpsest.service import archive_folder
 
         tables = settings_of(ctx).values.plugins.tables

@@ -20,8 +20,9 @@ class LookupPlugin:
     @hookimpl
     def startup(self, context: PluginContext) -> None:
         """Read the options. Raises ConfigError."""
+        from reame_core.config.plugin_options import read_options
         from reame_palimpsest.lookup import PromptLookup
-        from reame_palimpsest.options import LookupOptions, read_options
+        from reame_palimpsest.options import LookupOptions
 
         options = read_options("prompt-lookup", context.options, LookupOptions)
         self._lookup = PromptLookup(options.min_match)

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reame_core.config import directories
+from reame_core.config.plugin_options import read_options
 from reame_core.errors import ConfigError
 from reame_core.plugins.api import Metric, Sample
 from reame_palimpsest.archive import Archive
 from reame_palimpsest.folders import hashed
 from reame_palimpsest.limits import Limits
-from reame_palimpsest.options import ArchiveOptions, read_options
+from reame_palimpsest.options import ArchiveOptions
 from reame_palimpsest.pursuit import NAME, Pursuits
 
 if TYPE_CHECKING:

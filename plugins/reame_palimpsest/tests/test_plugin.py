@@ -13,11 +13,12 @@ from reame_palimpsest.archive_plugin import ArchivePlugin
 from reame_palimpsest.folders import tokenizer_folders
 from reame_palimpsest.limits import Limits
 from reame_palimpsest.lookup_plugin import LookupPlugin
-from reame_palimpsest.options import ArchiveOptions, LookupOptions, read_options
+from reame_palimpsest.options import ArchiveOptions, LookupOptions
 from reame_palimpsest.service import archive_folder, tokenizer_of
 from reame_palimpsest.shelf import Shelf
 
 from plugins.reame_palimpsest.tests.support import TOKENIZER, plugins, random_generations
+from reame_core.config.plugin_options import read_options
 from reame_core.errors import ConfigError, InvalidRequest
 from reame_core.plugins.api import ApiRequest, FieldService, PluginContext
 from reame_core.plugins.manager import PluginManager
