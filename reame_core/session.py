@@ -108,6 +108,7 @@ def open_session(
                 host.namespace(buffers),
                 tokenizer_digest(plan.header),
                 backend.piece,
+                backend.tokenize,
             )
 
         plugins.startup(context_for)

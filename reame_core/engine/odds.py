@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from reame_core.plugins.api import Draft
 
@@ -29,61 +30,72 @@ class Tally:
         self.tested = self.tested * self.memory + accepted + rejected
 
 
-def bucket(draft: Draft) -> tuple[int, int]:
-    """Drafts that should be equally good: by the length of the match and what the source says itself."""
+class Kind(NamedTuple):
+    """Drafts of one source that should be equally good."""
+
+    label: str = ""
+    match: int = 0
+    belief: int = -1
+
+
+_ANY_KIND = Kind()
+
+
+def bucket(draft: Draft) -> Kind:
+    """By what the draft was made of, the length of the match and what the source says itself."""
     match = min(6, (draft.match_length or 0).bit_length())
     belief = -1
     # What a source believes of tokens it has drawn must not decide whether they are used: those it likes would
     # come more often than the target draws them.
     if draft.confidence is not None and draft.distributions is None:
         belief = min(3, int(4 * draft.confidence))
-    return match, belief
+    return Kind(draft.label, match, belief)
 
 
 @dataclass(slots=True)
 class SourceOdds:
     """What is known of one source in general, by ``bucket``."""
 
-    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
+    tallies: dict[Kind, Tally] = field(default_factory=dict)
 
-    def chance(self, kind: tuple[int, int]) -> float:
+    def chance(self, kind: Kind) -> float:
         """The chance of one drafted token to be kept."""
         tally = self.tallies.get(kind)
         if tally is None:
             return _PRIOR_ACCEPTED / _PRIOR_TESTED
         return (tally.accepted + _PRIOR_ACCEPTED) / (tally.tested + _PRIOR_TESTED)
 
-    def observe(self, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
+    def observe(self, kind: Kind, accepted: int, rejected: bool) -> None:
         """See ``Tally``."""
         self.tallies.setdefault(kind, Tally(_GENERAL_MEMORY)).observe(accepted, rejected)
 
 
 @dataclass(slots=True)
 class Track:
-    """One source in one sequence: its late record by length of the match, and a proposal that is compared with
-    what comes."""
+    """One source in one sequence: its late record by label and length of the match, and a proposal that is
+    compared with what comes."""
 
-    late: dict[int, Tally] = field(default_factory=dict)
+    late: dict[tuple[str, int], Tally] = field(default_factory=dict)
     shadow: tuple[int, ...] = ()
     """A proposal that was not paid for: what the sequence says next tells what it would have been worth."""
     shadow_at: int = 0
     """How many tokens were known when it was made."""
-    shadow_kind: tuple[int, int] = (0, -1)
+    shadow_kind: Kind = _ANY_KIND
     rest: int = 0
     """Steps until the source is asked again."""
     patience: int = 4
     """Steps to rest when it does not pay the next time; doubles, and falls back when it pays."""
 
-    def chance(self, kind: tuple[int, int], general: float) -> float:
+    def chance(self, kind: Kind, general: float) -> float:
         """The chance of a token to be kept, from the late record and the ``general`` opinion."""
-        late = self.late.get(kind[0])
+        late = self.late.get(kind[:2])
         if late is None:
             return min(_MOST, general)
         return min(_MOST, (late.accepted + _GENERAL_WEIGHT * general) / (late.tested + _GENERAL_WEIGHT))
 
-    def observe(self, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
+    def observe(self, kind: Kind, accepted: int, rejected: bool) -> None:
         """See ``Tally``."""
-        self.late.setdefault(kind[0], Tally(_LATE_MEMORY)).observe(accepted, rejected)
+        self.late.setdefault(kind[:2], Tally(_LATE_MEMORY)).observe(accepted, rejected)
 
 
 def expected(chance: float, tokens: int) -> list[float]:

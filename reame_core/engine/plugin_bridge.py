@@ -149,7 +149,7 @@ class PluginBridge:
         match = None if draft.match_length is None else operator.index(draft.match_length)
         if (belief is not None and not 0 <= belief <= 1) or (match is not None and match < 0):
             raise ValueError(f"confidence {belief} or match length {match} is out of range")
-        return Draft(tokens, shares, rows, belief, match)
+        return Draft(tokens, shares, rows, belief, match, str(draft.label))
 
     def verify(self, sequence: Sequence, draft: Draft, logits: NDArray[np.float32]) -> Verdict | None:
         """The verdict of the first plugin that gives one."""

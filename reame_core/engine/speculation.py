@@ -17,7 +17,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.odds import SourceOdds, Track, bucket, expected
+from reame_core.engine.odds import Kind, SourceOdds, Track, bucket, expected
 from reame_core.engine.sequence import Sequence
 from reame_core.plugins.api import Draft
 
@@ -206,7 +206,7 @@ class Speculation:
         track.patience = Track().patience
         self._observe(proposal.source, track, bucket(proposal.draft), accepted, rejected)
 
-    def _observe(self, source: str, track: Track, kind: tuple[int, int], accepted: int, rejected: bool) -> None:
+    def _observe(self, source: str, track: Track, kind: Kind, accepted: int, rejected: bool) -> None:
         track.observe(kind, accepted, rejected)
         self._general(source).observe(kind, accepted, rejected)
 

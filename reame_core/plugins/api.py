@@ -100,6 +100,9 @@ class Draft:
     match_length: int | None = None
     """For drafts that were looked up: how many of the latest tokens led there. Drafts with longer matches are
     judged apart from those with shorter ones."""
+    label: str = ""
+    """What the draft was made of, for sources that make drafts in several ways: how often each way is right is
+    learned apart. A fixed set of few names."""
 
     def shortened(self, length: int) -> Draft:
         """The first ``length`` tokens of this draft."""
@@ -111,6 +114,7 @@ class Draft:
             None if self.distributions is None else self.distributions[:length],
             self.confidence,
             self.match_length,
+            self.label,
         )
 
 
@@ -207,6 +211,8 @@ class PluginContext:
     Empty where that is not known."""
     piece: Callable[[int], bytes] = bytes
     """The bytes that a token adds to a text. Any thread may call it."""
+    tokenize: Callable[[str], Sequence[int]] = lambda text: ()
+    """The tokens of a text, none of them a control token. Any thread may call it."""
 
 
 class ServerAccess(Protocol):

@@ -13,7 +13,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.noise import CEILING, find_noise_floor
-from reame_core.engine.odds import SourceOdds, Tally, Track, bucket, expected
+from reame_core.engine.odds import Kind, SourceOdds, Tally, Track, bucket, expected
 from reame_core.engine.request import SamplingParams
 from reame_core.engine.sampling import Sampler
 from reame_core.plugins.api import Draft
@@ -205,11 +205,16 @@ def test_unknown_sources_are_believed_a_little_and_experience_counts() -> None:
     assert odds.chance(kind) < 0.1
     other = bucket(Draft([1], match_length=2))
     assert odds.chance(other) == pytest.approx(0.6), "other lengths of match are judged apart"
+    other = bucket(Draft([1], match_length=8, label="lists"))
+    assert odds.chance(other) == pytest.approx(0.6), "and so is what was made in another way"
+    track = Track()
+    track.observe(kind, 0, rejected=True)
+    assert track.chance(other, 0.6) == pytest.approx(0.6), "in each sequence too"
 
 
 def test_a_sequence_s_late_record_soon_outweighs_the_general_opinion() -> None:
     track = Track()
-    kind = (4, -1)
+    kind = Kind(match=4)
     assert track.chance(kind, 0.3) == 0.3
     track.observe(kind, 8, rejected=False)
     track.observe(kind, 16, rejected=False)
