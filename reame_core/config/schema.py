@@ -134,6 +134,26 @@ class SamplingSettings(Section, frozen=True):
     ] = None
 
 
+class ChatSettings(Section, frozen=True):
+    markdown: Annotated[
+        bool, Meta(description="Show answers as formatted Markdown; else as the text that they are.")
+    ] = True
+    status: Annotated[
+        bool, Meta(description="Say after each answer how fast it came and how much was remembered.")
+    ] = True
+    history: Annotated[
+        bool,
+        Meta(
+            description="Keep what is typed for the arrow keys of later chats, in a file that only its owner "
+            "can read."
+        ),
+    ] = True
+    drop_oldest: Annotated[
+        bool,
+        Meta(description="Forget the oldest turns where the context is full, instead of asking what to do."),
+    ] = False
+
+
 class ServerSettings(Section, frozen=True):
     host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
@@ -240,5 +260,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model: ModelSettings = ModelSettings()
     engine: EngineSettings = EngineSettings()
     sampling: SamplingSettings = SamplingSettings()
+    chat: ChatSettings = ChatSettings()
     server: ServerSettings = ServerSettings()
     plugins: PluginSettings = PluginSettings()

@@ -88,7 +88,7 @@ def test_a_byte_order_mark_is_no_error(load: Load) -> None:
         ("[modle]\nthreads = 1\n", "FILE: unknown section [modle]; did you mean [model]?"),
         (
             "[zebra]\n",
-            "FILE: unknown section [zebra]; the sections are model, engine, sampling, server, plugins",
+            "FILE: unknown section [zebra]; the sections are model, engine, sampling, chat, server, plugins",
         ),
         ("[model]\nthread = 1\n", "FILE: unknown setting model.thread; did you mean model.threads?"),
         (
