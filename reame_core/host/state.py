@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from reame_core.host.owner_files import replace_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -57,7 +58,7 @@ class HostState:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _locked(self._path.with_suffix(".lock")):
-                _replace(self._path, json.dumps(self._read() | {key: value}, indent=1))
+                replace_text(self._path, json.dumps(self._read() | {key: value}, indent=1))
         except OSError as error:
             self._warn(f"cannot be written ({error.strerror}), so what is measured is forgotten at exit")
         else:
@@ -97,18 +98,6 @@ def state_folder(environ: Mapping[str, str] | None = None) -> Path | None:
     except RuntimeError:
         return None
     return folder if folder.is_absolute() else None
-
-
-def _replace(path: Path, text: str) -> None:
-    # mkstemp makes the file readable by its owner only
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 @contextmanager
