@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from reame_core.engine.admission import Admission
 from reame_core.engine.backend import Backend, OutOfCells, Rows
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.constraining import constraints_of
 from reame_core.engine.events import Failed
 from reame_core.engine.exactness import ExactShapes
 from reame_core.engine.generation import Generator
@@ -102,17 +103,28 @@ class Engine:
         self.steps = 0
 
     def submit(self, request: Request, sink: Sink) -> RequestGroup:
-        """Queue ``request``. Raises InvalidRequest for what can never be served here."""
+        """Queue ``request``. Raises InvalidRequest for what can never be served here. Where its constraint
+        cannot be made the request fails at once."""
         self.check(request)
         group = RequestGroup(request, sink)
+        info = self.backend.info
+        try:
+            constraints = constraints_of(request, group.choices, info.vocabulary_size, info.end_tokens)
+        except EngineError as error:
+            for choice in range(group.choices):
+                group.emit(Failed(choice, error))
+            group.flush()
+            return group
         length = len(request.prompt)
         limit = self.options.context_length
         if request.max_tokens is not None:
             limit = min(limit, length + request.max_tokens)
         now = self._clock()
-        for choice in range(group.choices):
+        for choice, constrained in enumerate(constraints):
             self._numbers += 1
-            sequence = Sequence(self._numbers, group, choice, limit, now, self.options.noise_floor)
+            sequence = Sequence(
+                self._numbers, group, choice, limit, now, self.options.noise_floor, constrained
+            )
             group.sequences.append(sequence)
             self._admission.submit(sequence)
         self._groups.append(group)

@@ -53,7 +53,10 @@ class Generator:
             self._plugins.persist(sequence, Stage.PREFIX)
         if sequence.first_token_at is None:
             sequence.first_token_at = self._clock()
-        tokens = self._next_tokens(sequence, part.proposal.draft if part.proposal else None, lines)
+        draft = part.proposal.draft if part.proposal else None
+        if sequence.constrained is not None:
+            lines = sequence.constrained.masked(lines, draft.tokens if draft else ())
+        tokens = self._next_tokens(sequence, draft, lines)
         before = sequence.known
         ended = self._append(sequence, tokens, lines)
         if part.proposal:
@@ -83,15 +86,22 @@ class Generator:
     ) -> tuple[FinishReason, str | int | None] | None:
         """Take ``tokens`` one by one as far as the answer goes; why and by what it ended, if it did."""
         request = sequence.request
+        constrained = sequence.constrained
+        # Nothing can follow an end token that a constraint has allowed.
+        heeds_end = constrained is not None or not request.ignore_end
         ended: tuple[FinishReason, str | int | None] | None = None
         for index, token in enumerate(tokens):
             sequence.append(token)
-            ends = (token in self._end_tokens and not request.ignore_end) or token in request.stop_tokens
+            ends = (token in self._end_tokens and heeds_end) or token in request.stop_tokens
+            if constrained is not None and not ends:
+                constrained.accept(token)
             logprob = self._logprob(sequence, lines[index], token)
             if ends:
                 ended = "stop", token
             elif sequence.output.push(token, self._backend.piece(token), logprob):
                 ended = "stop", sequence.output.stopped_by
+            elif constrained is not None and constrained.complete:
+                ended = "stop", None
             elif sequence.room == 0:
                 ended = "length", None
             if ended is not None:

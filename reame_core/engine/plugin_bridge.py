@@ -128,6 +128,8 @@ class PluginBridge:
         except Exception as error:
             log.warning("plugin %s: propose_draft answered %.80r, no usable draft: %s", source, draft, error)
             return None
+        if sequence.constrained is not None and usable.tokens:
+            usable = sequence.constrained.cut(usable)
         return usable if usable.tokens else None
 
     def _usable(self, draft: Draft, limit: int) -> Draft:
@@ -157,7 +159,7 @@ class PluginBridge:
             # A copy, so that a plugin that gives up half-way leaves no trace.
             sampler = sequence.sampler.fork()
             verdict = call(sequence, draft, logits, sampler)
-            if self._is_verdict(verdict, draft):
+            if self._is_verdict(verdict, draft) and _possible(verdict, draft, logits):
                 sequence.sampler = sampler
                 return Verdict(int(verdict.accepted), int(verdict.next_token))
             if verdict is not None:
@@ -191,6 +193,12 @@ class PluginBridge:
             access = SlotAccess(self._backend, self._memory, sequence.slot, length_limit=sequence.known)
             self._hooks.persist.all(sequence, access, stage)
             access.close()
+
+
+def _possible(verdict: Verdict, draft: Draft, logits: NDArray[np.float32]) -> bool:
+    """Whether a constraint allows all that is kept."""
+    kept = [*draft.tokens[: verdict.accepted], verdict.next_token]
+    return bool((logits[np.arange(len(kept)), kept] > -np.inf).all())
 
 
 def _limit(reused: dict[str, int], total: int) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from reame_core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from reame_core.plugins.api import ConstraintMaker
 
 MAX_CHOICES = 128
 MAX_STOPS = 16
@@ -109,6 +113,8 @@ class Request:
     """Ask the ``select_winner`` hook whenever a choice ends; a winner stops the others."""
     background: bool = False
     """Computed only while nobody else is there: it is put away as soon as another request comes."""
+    constraint: ConstraintMaker | None = None
+    """Makes for each choice what says which tokens may come; None for any token."""
     tenant: str = ""
     """Whoever shares this string shares remembered prefixes; others never see them."""
     extra: Mapping[str, object] = field(default_factory=dict)

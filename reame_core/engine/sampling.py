@@ -50,6 +50,12 @@ class Sampler:
         twin._generated = self._generated.copy()
         return twin
 
+    def apart(self) -> Sampler:
+        """As ``fork``, but with other random numbers: for drafts, whose draws must not be those of the verdict."""
+        twin = self.fork()
+        twin._seeds, twin._random = np.random.SeedSequence(), None
+        return twin
+
     def choose(self, logits: Logits) -> int:
         """The next token for one line of logits (vocabulary,)."""
         if self._greedy:
@@ -153,17 +159,19 @@ class Sampler:
 def _invert(tokens: NDArray[np.intp] | None, weights: NDArray[np.float64], uniform: float) -> int:
     cumulative = np.cumsum(weights)
     index = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
-    index = min(index, len(weights) - 1)
+    # Where rounding leads behind the end, the last token that has any weight.
+    index = min(index, int(np.searchsorted(cumulative, cumulative[-1])))
     return index if tokens is None else int(tokens[index])
 
 
 def token_logprob(logits: Logits, token: int, alternatives: int) -> TokenLogprob:
-    """The log-probability of ``token`` under the raw logits, with the ``alternatives`` best tokens."""
+    """The log-probability of ``token`` under ``logits``, before bias, penalties and temperature, with the
+    ``alternatives`` best tokens, as far as they are possible."""
     peak = logits.max()
     normaliser = peak + np.log(np.exp(logits - peak, dtype=np.float32).sum(dtype=np.float64))
     top: tuple[tuple[int, float], ...] = ()
     if alternatives:
         best = np.argpartition(logits, -alternatives)[-alternatives:]
         best = best[np.lexsort((best, -logits[best]))]
-        top = tuple((int(t), min(0.0, float(logits[t] - normaliser))) for t in best)
+        top = tuple((int(t), min(0.0, float(logits[t] - normaliser))) for t in best if logits[t] > -np.inf)
     return TokenLogprob(token, min(0.0, float(logits[token] - normaliser)), top)

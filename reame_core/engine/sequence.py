@@ -12,8 +12,10 @@ from reame_core.engine.request import Request
 from reame_core.engine.sampling import Sampler
 
 if TYPE_CHECKING:
+    from reame_core.engine.constraining import Constrained
     from reame_core.engine.group import RequestGroup
     from reame_core.engine.slot import Slot
+    from reame_core.plugins.api import Constraint
 
 
 class Sequence:
@@ -24,7 +26,14 @@ class Sequence:
     """
 
     def __init__(
-        self, number: int, group: RequestGroup, choice: int, limit: int, now: float, noise_floor: float = 0.0
+        self,
+        number: int,
+        group: RequestGroup,
+        choice: int,
+        limit: int,
+        now: float,
+        noise_floor: float = 0.0,
+        constrained: Constrained | None = None,
     ) -> None:
         request = group.request
         self.id = number
@@ -40,6 +49,7 @@ class Sequence:
         self.donor: Sequence | None = None
         self.donor_length = 0
         self.sampler = Sampler(request.sampling, request.prompt, choice, noise_floor)
+        self.constrained = constrained
         self.output = OutputText(request.stop)
         self.logprob_sum = 0.0
         self.reused: dict[str, int] = {}
@@ -54,6 +64,21 @@ class Sequence:
     @property
     def request(self) -> Request:
         return self.group.request
+
+    @property
+    def constraint(self) -> Constraint | None:
+        return self.constrained.constraint if self.constrained is not None else None
+
+    @property
+    def draws(self) -> bool:
+        """Whether drafts for it may be drawn: a seeded answer has to be the one it would be without drafts, and
+        draws that a constraint forbids could not be dropped (``Draft.distributions``)."""
+        sampling = self.request.sampling
+        return sampling.temperature > 0 and sampling.seed is None and self.constrained is None
+
+    def chooser(self) -> Sampler:
+        """A copy of the sampler with random numbers of its own."""
+        return self.sampler.apart()
 
     @property
     def tokens(self) -> NDArray[np.int32]:

@@ -6,6 +6,7 @@ Everything here is public and stable within 0.x minor versions. A plugin imports
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,8 +15,12 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reame_core.engine.backend import Rows as Rows
+from reame_core.errors import PluginError
+
 if TYPE_CHECKING:
-    from reame_core.engine.backend import ModelInfo
+    from reame_core.engine.backend import Backend, ModelInfo
+    from reame_core.engine.batch_cost import BatchCost
     from reame_core.engine.events import Event
     from reame_core.engine.request import Request
 
@@ -39,6 +44,12 @@ class SequenceView(Protocol):
         ...
 
     @property
+    def constraint(self) -> Constraint | None:
+        """What says which tokens may come: the object that ``FieldService.constraint`` has made for this
+        choice, at the state behind ``tokens``. To be asked, not to be moved."""
+        ...
+
+    @property
     def tokens(self) -> NDArray[np.int32]:
         """(known,) prompt and generated tokens so far; a view, do not keep it."""
         ...
@@ -55,6 +66,45 @@ class SequenceView(Protocol):
     def room(self) -> int:
         """How many more tokens this sequence may generate."""
         ...
+
+    def chooser(self) -> TokenChooser:
+        """A copy of the request's sampler at the newest token, for drafts: with random numbers of its own, since a
+        draft that is drawn by those of the verifier would not be independent of the verdict."""
+        ...
+
+
+class Constraint(Protocol):
+    """Which tokens may come next in one choice of a request, as far as it has come. For the engine thread.
+    Whatever a method raises fails the choice: nothing is ever generated without its constraint."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing can follow: the answer ends here, without an end token."""
+        ...
+
+    def fill_mask(self, mask: NDArray[np.uint32]) -> None:
+        """Write every word of ``mask`` (ceil(vocabulary / 32),): bit t % 32 of word t // 32 says whether
+        token t may come next. End tokens may where the answer may end; at least one token always may. It is
+        asked for at every step of every constrained answer: keep it below half a millisecond."""
+        ...
+
+    def accept(self, token: int) -> None:
+        """Go on to the state behind ``token``, which is allowed and no end token."""
+        ...
+
+    def rollback(self, count: int) -> None:
+        """Go back by the latest ``count`` tokens that were accepted."""
+        ...
+
+    def count_allowed(self, tokens: Sequence[int]) -> int:
+        """How many of ``tokens``, from the first one on, may come one after another; none behind an end
+        token. The state stays as it is."""
+        ...
+
+
+ConstraintMaker = Callable[[Sequence[int]], Constraint]
+"""Makes the constraint of one choice, at its beginning, behind a prompt of these tokens. Called on the engine
+thread for each choice: compile beforehand."""
 
 
 class KVAccess(Protocol):
@@ -94,7 +144,10 @@ class Draft:
     with ``distributions``. None for a draft that was looked up."""
     distributions: NDArray[np.float32] | None = None
     """(len(tokens), vocabulary) the whole distribution each token was drawn from; needed with
-    ``probabilities`` to resample a rejected token from the residual."""
+    ``probabilities`` to resample a rejected token from the residual. The arithmetic takes for granted that every
+    token that is drawn is verified: a source may stop *before* it draws, by what the distribution looks like, but
+    must not drop tokens, or whole drafts, by what was drawn. Dropped draws are replaced by draws of the target,
+    and whatever the source keeps would come more often than the target says it."""
     confidence: float | None = None
     """What the source believes about each token, 0 to 1."""
     match_length: int | None = None
@@ -116,6 +169,35 @@ class Draft:
             self.match_length,
             self.label,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class DraftWish:
+    """A sequence for which a computed draft would be welcome."""
+
+    sequence: SequenceView
+    limit: int
+    """Tokens that would be verified; none beyond."""
+    drawn: bool = False
+    """Whether the draft may be *drawn*, with ``Draft.distributions``: the request samples, and no seed promises
+    the very answer it would have without drafts. ``sequence.chooser()`` draws as the request does."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftPrice:
+    """What computed drafts would cost, in milliseconds of the engine thread."""
+
+    per_token: float
+    """For one more token of every draft that was wished for."""
+    catch_up: float = 0.0
+    """Before that, once: to read what is new of the sequences."""
+    most: int = 64
+    """Tokens that a draft may have."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether these can be prices."""
+        return 0 < self.per_token < math.inf and 0 <= self.catch_up < math.inf and self.most >= 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +280,35 @@ class Stage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class SecondModel:
+    """A model beside the one that is served, with a KV memory of its own. It belongs to the engine thread and is
+    closed by the core, after ``shutdown``."""
+
+    backend: Backend
+    tokenizer: str
+    """See ``PluginContext.tokenizer``."""
+    cost: BatchCost
+    """Milliseconds by rows of a batch of ``backend``, as measured on this host; to be told what batches took."""
+
+
+class ModelOpener(Protocol):
+    """Loads the model that ``model`` names: a path, or a name of the catalogue. ``threads`` None takes as many as
+    the served model has. Raises a UsageError where it cannot be loaded or does not fit in memory."""
+
+    def __call__(
+        self, model: str, *, cells: int | None = None, sequences: int = 16, threads: int | None = None
+    ) -> SecondModel:
+        """With ``cells`` of KV memory, by default as many as the served model has, and ``sequences`` numbers."""
+        ...
+
+
+def _no_second_model(
+    model: str, *, cells: int | None = None, sequences: int = 16, threads: int | None = None
+) -> SecondModel:
+    raise PluginError("there is no way to load a second model here")
+
+
+@dataclass(frozen=True, slots=True)
 class PluginContext:
     """What a plugin is told when the engine starts."""
 
@@ -213,6 +324,8 @@ class PluginContext:
     """The bytes that a token adds to a text. Any thread may call it."""
     tokenize: Callable[[str], Sequence[int]] = lambda text: ()
     """The tokens of a text, none of them a control token. Any thread may call it."""
+    open_model: ModelOpener = _no_second_model
+    """Loads a second model, for ``startup``."""
 
 
 class ServerAccess(Protocol):
@@ -296,6 +409,8 @@ class FieldService:
     """For the plugin's engine hooks: ``Request.extra[plugin]``."""
     tools: Sequence[Mapping[str, object]] = ()
     """Shown to the model by the chat template."""
+    constraint: ConstraintMaker | None = None
+    """Only what it allows is generated. Of one plugin at most for each request."""
     parser: Callable[[], ReplyParser] | None = None
     """Makes a parser for each choice of a chat."""
     candidates: int | None = None

@@ -10,7 +10,7 @@ import structlog
 
 from reame_core.errors import InvalidRequest
 from reame_core.models.wording import alternatives, printable
-from reame_core.plugins.api import ApiRequest, FieldService
+from reame_core.plugins.api import ApiRequest, ConstraintMaker, FieldService
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -72,6 +72,10 @@ class Services:
     def candidates(self) -> int | None:
         return next((s.candidates for s in self.by_plugin.values() if s.candidates is not None), None)
 
+    @property
+    def constraint(self) -> ConstraintMaker | None:
+        return next((s.constraint for s in self.by_plugin.values() if s.constraint is not None), None)
+
     def reports(self) -> dict[str, object]:
         """What plugins tell about the answer, at its end. One that fails tells nothing."""
         told: dict[str, object] = {}
@@ -127,6 +131,9 @@ def find_services(
             open_fields.pop(name, None)
     _refuse_or_log(open_fields)
     services = Services(found)
+    constraining = [name for name, service in found.items() if service.constraint is not None]
+    if len(constraining) > 1:
+        raise InvalidRequest(f"the plugins {' and '.join(constraining)} cannot both constrain an answer")
     if services.candidates is not None and (fields.n or 1) != 1:
         raise InvalidRequest("n must be 1 where a winner is chosen among candidates", param="n")
     return services

@@ -137,6 +137,7 @@ def _request(
         reuse=not bypass,
         speculate=switches is None or switches.speculation is not False,
         select=services.candidates is not None,
+        constraint=services.constraint,
         tenant=tenant,
         extra=services.extra,
     )
