@@ -242,11 +242,12 @@ def masked_distribution(rule: Callable[[tuple[int, ...]], Collection[int]]) -> N
 
 def drawn_from_q(sequence: Any, limit: int) -> Draft:
     """Two tokens drawn evenly from digits and letters, most of which are forbidden."""
-    row = np.zeros(vocabulary.SIZE, np.float32)
+    row = np.zeros((1, vocabulary.SIZE), np.float32)
     pool = sorted(DIGITS | set(b"abcdef"))
-    row[pool] = 1 / len(pool)
-    tokens = _random.choice(pool, 2).tolist()
-    return Draft(tokens[:limit], (row[pool[0]],) * 2, np.stack([row, row]))
+    row[0, pool] = 1 / len(pool)
+    count = min(2, limit)
+    tokens = _random.choice(pool, count).tolist()
+    return Draft(tokens, (1 / len(pool),) * count, np.repeat(row, count, axis=0))
 
 
 _random = np.random.default_rng(4)

@@ -16,10 +16,19 @@ from reame_core.engine.request import Request
 from reame_core.engine.verification import CoreVerifier
 from reame_core.errors import InvalidRequest
 from reame_core.hookspecs import hookimpl
-from reame_core.plugins.api import ApiRequest, FieldService, Group, Metric, Sample, ServerAccess, ToolCallPart
+from reame_core.plugins.api import (
+    ApiRequest,
+    FieldService,
+    Group,
+    Metric,
+    PluginContext,
+    Sample,
+    ServerAccess,
+    ToolCallPart,
+)
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import PluginSelection
-from reame_core.testing import FakeBackend
+from reame_core.testing import FakeBackend, RuleConstraint
 from tests.server.support import FakeModel, Running, chat_body, content_of, running, settings_with
 
 AnyRequest = LitestarRequest[Any, Any, Any]
@@ -71,6 +80,36 @@ def test_hook_serve_fields_example(serving_example: Callable[[str], Any]) -> Non
         error = server.chat(reame={"shout": "loud"}).json()["error"]
         assert error["param"] == "reame.shout"
         assert server.chat(temperature=0).json()["choices"][0]["message"]["content"] == "Hello there!"
+
+
+def test_constrained_answers_example(tmp_path: Path) -> None:
+    [block] = re.findall(r"^## Constrained answers\n.*?^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (tmp_path / "example.py").write_text(block)
+    selection = PluginSelection(strict=True, folder=tmp_path)
+    manager = PluginManager(selection, builtins=(("core", CoreVerifier()),), entry_points=[])
+    backend = FakeBackend(cells=2048)
+    manager.startup(lambda name: PluginContext(backend.info, {}, piece=backend.piece))
+    with running(FakeModel(backend, manager)) as server:
+        for temperature in (0, 2):
+            [choice] = server.chat(reame={"digits": 4}, temperature=temperature).json()["choices"]
+            assert re.fullmatch("[0-9]{4}", choice["message"]["content"])
+            assert choice["finish_reason"] == "stop"
+        assert server.chat(reame={"digits": -1}).json()["error"]["param"] == "reame.digits"
+        broken = server.chat(reame={"digits": 4}, max_tokens=3).json()["choices"]
+        assert broken[0]["finish_reason"] == "length"
+
+
+def test_two_plugins_cannot_constrain_one_request() -> None:
+    class Constraining:
+        @hookimpl
+        def serve_fields(self, request: ApiRequest) -> FieldService | None:
+            return FieldService(
+                fields=frozenset(), constraint=lambda prompt: RuleConstraint(lambda said: (97,))
+            )
+
+    with serving(Constraining(), Constraining()) as server:
+        response = server.chat(reame={"anything": 1})
+        assert response.status_code == 400
 
 
 def test_hook_metrics_example(serving_example: Callable[[str], Any]) -> None:
