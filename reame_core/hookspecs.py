@@ -1,5 +1,5 @@
-"""The hooks of Reame: five that carry the design, the lifecycle around them, three of the HTTP server and one
-of the command line.
+"""The hooks of Reame: five that carry the design, two for drafts that are computed, the lifecycle around them,
+three of the HTTP server and one of the command line.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reame_core.plugins.api import (
         ApiRequest,
         Draft,
+        DraftPrice,
+        DraftWish,
         FieldService,
         Group,
         KVAccess,
@@ -67,6 +69,23 @@ def propose_draft(sequence: SequenceView, limit: int) -> Draft | None:
 
     Called at each step for each decoding sequence that may speculate. Drafts cost nothing in correctness:
     the target verifies them. Answer None rather than a guess you do not believe in."""
+
+
+@hookspec
+def price_drafts(wishes: Sequence[DraftWish]) -> DraftPrice | None:
+    """Say what ``compute_drafts`` would cost for these sequences, without computing anything.
+
+    Called at each step in which drafts may be wanted. Answer None where there can be none, for example because
+    a sequence is too long."""
+
+
+@hookspec
+def compute_drafts(wishes: Sequence[DraftWish]) -> Sequence[Draft | None] | None:
+    """Guess the next tokens of several sequences, in their order, where guessing costs time: a small model.
+
+    Called when that is believed to pay at the price that ``price_drafts`` named, and rarely to find out. Every
+    user waits meanwhile: what takes more than a step, such as reading a long prompt, is to be done in pieces,
+    with None as the draft until it is done. An empty draft says that the source is too unsure to guess."""
 
 
 @hookspec(firstresult=True)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reame_core.engine.admission import Admission
-from reame_core.engine.backend import Backend, OutOfCells, Rows
+from reame_core.engine.backend import Backend, Interrupted, OutOfCells, Rows
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.computed_drafts import ComputedDrafts
 from reame_core.engine.constraining import constraints_of
 from reame_core.engine.events import Failed
 from reame_core.engine.exactness import ExactShapes
@@ -20,10 +21,12 @@ from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.noise import LAST_SMALL_BATCH
 from reame_core.engine.padding import Padding
 from reame_core.engine.plugin_bridge import PluginBridge
+from reame_core.engine.records import Records
 from reame_core.engine.request import Request
 from reame_core.engine.schedule import Part, Scheduler
 from reame_core.engine.sequence import Sequence
 from reame_core.engine.speculation import Speculation
+from reame_core.engine.threads import Threads
 from reame_core.errors import ConfigError, ContextLengthExceeded, EngineError, InvalidRequest
 
 log = logging.getLogger("reame.engine")
@@ -44,6 +47,9 @@ class EngineOptions:
     """False gives every draft its rows, paying or not: for tests."""
     noise_floor: float = 0.0
     """Logits within which a greedy request takes a drafted token for the best; see ``noise``."""
+    busy_cores: Callable[[], float | None] | None = None
+    """Tells how many processors other processes use, so that the number of threads can follow; see ``threads``.
+    None for always the same number."""
     exact: ExactShapes | None = None
     """Only batches of these shapes, whose rows are bit-identical; None for any shape."""
 
@@ -76,15 +82,27 @@ class Engine:
         self._clock = clock
         self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
         self._admission = Admission(self.memory, options.parallel)
+        self.records = Records()
+        computed = ComputedDrafts(
+            self._plugins.computing_sources,
+            self._plugins.price_drafts,
+            self._plugins.compute_drafts,
+            self.cost,
+            self.records,
+            clock,
+            priced=options.price_drafts,
+        )
         self.speculation = Speculation(
             self._plugins.draft_sources,
             self._plugins.propose_draft,
             self.cost,
             options.max_draft,
+            self.records,
+            computed,
             clock,
             priced=options.price_drafts,
         )
-        self._generator = Generator(backend, self.memory, self._plugins, self.speculation, clock)
+        self._generator = Generator(backend, self.memory, self._plugins, self.records, clock)
         most = min(options.max_rows, info.max_rows)
         if options.exact is not None:
             most = min(most, options.exact.most)
@@ -96,8 +114,17 @@ class Engine:
             most if options.noise_floor else min(most, LAST_SMALL_BATCH),
             whole_prompts=info.partial_removal,
         )
+        self.threads = Threads(
+            info.threads,
+            backend.use_threads,
+            options.busy_cores,
+            self.cost,
+            clock,
+        )
         self._padding = Padding(backend, self.cost, options.exact)
         self._groups: list[RequestGroup] = []
+        self._computing: RequestGroup | None = None
+        """Whose rows alone are in the batch under way."""
         self._turn = 0
         self._numbers = 0
         self.steps = 0
@@ -122,9 +149,7 @@ class Engine:
         now = self._clock()
         for choice, constrained in enumerate(constraints):
             self._numbers += 1
-            sequence = Sequence(
-                self._numbers, group, choice, limit, now, self.options.noise_floor, constrained
-            )
+            sequence = Sequence(self._numbers, group, choice, limit, now, self.options.noise_floor, constrained)
             group.sequences.append(sequence)
             self._admission.submit(sequence)
         self._groups.append(group)
@@ -150,6 +175,13 @@ class Engine:
             self._stop(sequence)
         self._close_done_groups()
 
+    def interrupt(self, group: RequestGroup) -> None:
+        """Let the batch under way end early where it computes for ``group`` alone, which is about to be cancelled.
+        A batch that others share ends in its time: whoever comes and goes must not cost them what is computed
+        for them, and it keeps to the stall budget. Any thread may call it."""
+        if self._computing is group and self.backend.info.partial_removal:
+            self.backend.interrupt()
+
     def cancel_all(self) -> None:
         """Cancel every request."""
         for group in list(self._groups):
@@ -160,7 +192,7 @@ class Engine:
         self._admission.clear()
         for group in self._groups:
             for sequence in group.sequences:
-                self.speculation.forget(sequence)
+                self.records.forget(sequence)
                 if not group.ended(sequence.choice):
                     group.emit(Failed(sequence.choice, error))
             group.flush()
@@ -226,6 +258,8 @@ class Engine:
             assert slot is not None
             rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
         self._padding.add(rows, self.memory.free_cells)
+        groups = {part.sequence.group for part in parts}
+        self._computing = groups.pop() if len(groups) == 1 else None
         started = self._clock()
         try:
             try:
@@ -234,12 +268,17 @@ class Engine:
                 if not self.memory.forget_residents():
                     raise
                 self.backend.decode(rows)
+        except Interrupted:
+            return False
         except Exception as error:
             self._fail(parts, error)
             return False
         finally:
+            self._computing = None
             self._padding.drop(rows)
-        self.cost.observe(len(rows), 1000 * (self._clock() - started))
+        taken = 1000 * (self._clock() - started)
+        self.cost.observe(len(rows), taken)
+        self.threads.observe(len(rows), taken)
         self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True
 
@@ -274,5 +313,8 @@ class Engine:
 
     def _close_done_groups(self) -> None:
         for group in self._groups:
-            group.flush()
+            if not group.flush():
+                for sequence in group.sequences:
+                    self._stop(sequence)
+                group.flush()
         self._groups = [group for group in self._groups if not group.done]

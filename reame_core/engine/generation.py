@@ -11,10 +11,10 @@ from reame_core.engine.backend import Backend
 from reame_core.engine.events import Failed, Finished, FinishReason, TextDelta, Timings, TokenLogprob, Usage
 from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.plugin_bridge import PluginBridge
+from reame_core.engine.records import Records
 from reame_core.engine.sampling import token_logprob
 from reame_core.engine.schedule import Part
 from reame_core.engine.sequence import Sequence
-from reame_core.engine.speculation import Speculation
 from reame_core.engine.verification import verify_draft
 from reame_core.errors import EngineError
 from reame_core.plugins.api import Draft, Stage
@@ -30,13 +30,13 @@ class Generator:
         backend: Backend,
         memory: KVMemory,
         plugins: PluginBridge,
-        speculation: Speculation,
+        records: Records,
         clock: Callable[[], float],
     ) -> None:
         self._backend = backend
         self._memory = memory
         self._plugins = plugins
-        self._speculation = speculation
+        self._records = records
         self._clock = clock
         self._end_tokens = backend.info.end_tokens
 
@@ -63,7 +63,7 @@ class Generator:
             accepted = min(len(tokens) - 1, sequence.known - before)
             drafted_before, accepted_before = sequence.drafts.get(part.proposal.source, (0, 0))
             sequence.drafts[part.proposal.source] = drafted_before + part.drafted, accepted_before + accepted
-            self._speculation.observe(sequence, part.proposal, accepted, ended is not None)
+            self._records.observe(sequence, part.proposal, accepted, ended is not None)
         # Cells of rejected tokens, and of accepted ones behind the end of the answer.
         self._memory.truncate(slot, min(part.end + len(tokens) - 1, sequence.known))
         if ended is not None:
@@ -132,7 +132,7 @@ class Generator:
             self._plugins.persist(sequence, Stage.END)
             self._memory.release(slot)
             sequence.slot = None
-        self._speculation.forget(sequence)
+        self._records.forget(sequence)
         started = sequence.first_token_at
         sequence.group.emit(
             Finished(
@@ -156,7 +156,7 @@ class Generator:
 
     def fail(self, sequence: Sequence, error: Exception) -> None:
         """The sequence ends badly: nothing it computed can be trusted."""
-        self._speculation.forget(sequence)
+        self._records.forget(sequence)
         if sequence.slot is not None:
             self._memory.discard(sequence.slot)
         sequence.group.emit(Failed(sequence.choice, error))

@@ -36,6 +36,8 @@ class EngineHooks:
 
     on_prefill: GuardedHook = field(default_factory=GuardedHook)
     propose_draft: GuardedHook = field(default_factory=GuardedHook)
+    price_drafts: GuardedHook = field(default_factory=GuardedHook)
+    compute_drafts: GuardedHook = field(default_factory=GuardedHook)
     verify: GuardedHook = field(default_factory=GuardedHook)
     select_winner: GuardedHook = field(default_factory=GuardedHook)
     persist: GuardedHook = field(default_factory=GuardedHook)

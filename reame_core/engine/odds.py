@@ -43,12 +43,12 @@ _ANY_KIND = Kind()
 
 def bucket(draft: Draft) -> Kind:
     """By what the draft was made of, the length of the match and what the source says itself."""
-    match = min(6, (draft.match_length or 0).bit_length())
-    belief = -1
     # What a source believes of tokens it has drawn must not decide whether they are used: those it likes would
     # come more often than the target draws them.
-    if draft.confidence is not None and draft.distributions is None:
-        belief = min(3, int(4 * draft.confidence))
+    if draft.distributions is not None:
+        return Kind(draft.label)
+    match = min(6, (draft.match_length or 0).bit_length())
+    belief = -1 if draft.confidence is None else min(3, int(4 * draft.confidence))
     return Kind(draft.label, match, belief)
 
 

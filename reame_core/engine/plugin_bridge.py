@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+from collections.abc import Sequence as Many
 from typing import TypeGuard
 
 import numpy as np
@@ -15,7 +16,15 @@ from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.sequence import Sequence
 from reame_core.engine.slot import Slot
-from reame_core.plugins.api import CandidateState, Draft, Stage, Verdict
+from reame_core.plugins.api import (
+    CandidateState,
+    Draft,
+    DraftPrice,
+    DraftWish,
+    SequenceView,
+    Stage,
+    Verdict,
+)
 
 log = logging.getLogger("reame.plugins")
 
@@ -92,6 +101,8 @@ class PluginBridge:
         self._memory = memory
         self._can_draft = backend.info.partial_removal
         self._drafters = dict(hooks.propose_draft.calls)
+        self._computers = dict(hooks.compute_drafts.calls)
+        self._pricers = dict(hooks.price_drafts.calls)
 
     def on_prefill(self, sequence: Sequence) -> None:
         """Let plugins restore what memory does not have of the prompt."""
@@ -120,17 +131,51 @@ class PluginBridge:
 
     def propose_draft(self, source: str, sequence: Sequence, limit: int) -> Draft | None:
         """A usable draft of at most ``limit`` tokens from the plugin ``source``."""
-        draft = self._drafters[source](sequence, limit)
+        answer = self._drafters[source](sequence, limit)
+        usable = self._checked(source, "propose_draft", sequence, limit, answer)
+        return usable if usable is not None and usable.tokens else None
+
+    @property
+    def computing_sources(self) -> tuple[str, ...]:
+        """The plugins that compute drafts at a price."""
+        return tuple(name for name in self._computers if name in self._pricers) if self._can_draft else ()
+
+    def price_drafts(self, source: str, wishes: Many[DraftWish]) -> DraftPrice | None:
+        """What the plugin ``source`` asks for drafts."""
+        price = self._pricers[source](wishes)
+        if price is None or (isinstance(price, DraftPrice) and price.is_sound):
+            return price
+        log.warning("plugin %s: price_drafts answered %.80r, no price", source, price)
+        return None
+
+    def compute_drafts(self, source: str, wishes: Many[DraftWish]) -> list[Draft | None] | None:
+        """Usable drafts of the plugin ``source``, in the order of ``wishes``. Empty ones say that it is too
+        unsure of the next token."""
+        drafts = self._computers[source](wishes)
+        if drafts is None:
+            return None
+        if not isinstance(drafts, (list, tuple)) or len(drafts) != len(wishes):
+            log.warning("plugin %s: compute_drafts answered %.80r, no list of drafts", source, drafts)
+            return None
+        return [
+            self._checked(source, "compute_drafts", wish.sequence, wish.limit, draft)
+            for wish, draft in zip(wishes, drafts, strict=True)
+        ]
+
+    def _checked(
+        self, source: str, hook: str, sequence: SequenceView, limit: int, draft: Draft | None
+    ) -> Draft | None:
         if draft is None:
             return None
         try:
             usable = self._usable(draft, limit)
         except Exception as error:
-            log.warning("plugin %s: propose_draft answered %.80r, no usable draft: %s", source, draft, error)
+            log.warning("plugin %s: %s answered %.80r, no usable draft: %s", source, hook, draft, error)
             return None
-        if sequence.constrained is not None and usable.tokens:
-            usable = sequence.constrained.cut(usable)
-        return usable if usable.tokens else None
+        if isinstance(sequence, Sequence) and sequence.constrained is not None and usable.tokens:
+            # Part of what was drawn is as bad as a choice among draws.
+            return sequence.constrained.cut(usable) if usable.distributions is None else None
+        return usable
 
     def _usable(self, draft: Draft, limit: int) -> Draft:
         """``draft`` cut to ``limit`` tokens. Raises whatever for what is no draft."""

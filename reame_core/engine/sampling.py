@@ -51,7 +51,7 @@ class Sampler:
         return twin
 
     def apart(self) -> Sampler:
-        """As ``fork``, but with other random numbers: for drafts, whose draws must not be those of the verdict."""
+        """As ``fork``, but with other random numbers: for drafts, whose draws are not to be the verdict's."""
         twin = self.fork()
         twin._seeds, twin._random = np.random.SeedSequence(), None
         return twin

@@ -68,8 +68,8 @@ class SequenceView(Protocol):
         ...
 
     def chooser(self) -> TokenChooser:
-        """A copy of the request's sampler at the newest token, for drafts: with random numbers of its own, since a
-        draft that is drawn by those of the verifier would not be independent of the verdict."""
+        """A copy of the request's sampler at the newest token, for drafts: with random numbers of its own, for
+        a draft that is drawn by those of the verifier would not be independent of the verdict."""
         ...
 
 
@@ -144,10 +144,11 @@ class Draft:
     with ``distributions``. None for a draft that was looked up."""
     distributions: NDArray[np.float32] | None = None
     """(len(tokens), vocabulary) the whole distribution each token was drawn from; needed with
-    ``probabilities`` to resample a rejected token from the residual. The arithmetic takes for granted that every
-    token that is drawn is verified: a source may stop *before* it draws, by what the distribution looks like, but
-    must not drop tokens, or whole drafts, by what was drawn. Dropped draws are replaced by draws of the target,
-    and whatever the source keeps would come more often than the target says it."""
+    ``probabilities`` to resample a rejected token from the residual.
+
+    The arithmetic takes for granted that every token that is drawn is verified. A source may stop *before* it
+    draws, by what the distribution looks like, but must not drop tokens, or whole drafts, by what was drawn: in
+    place of those it drops the target draws anew, so that those it keeps would come too often."""
     confidence: float | None = None
     """What the source believes about each token, 0 to 1."""
     match_length: int | None = None
@@ -281,24 +282,24 @@ class Stage(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SecondModel:
-    """A model beside the one that is served, with a KV memory of its own. It belongs to the engine thread and is
-    closed by the core, after ``shutdown``."""
+    """A model beside the one that is served, with a KV memory of its own. It belongs to the engine thread, and
+    the core closes it after ``shutdown``."""
 
     backend: Backend
     tokenizer: str
     """See ``PluginContext.tokenizer``."""
     cost: BatchCost
-    """Milliseconds by rows of a batch of ``backend``, as measured on this host; to be told what batches took."""
+    """Milliseconds by rows of a batch of ``backend``, as measured on this host; tell it what batches took."""
 
 
 class ModelOpener(Protocol):
-    """Loads the model that ``model`` names: a path, or a name of the catalogue. ``threads`` None takes as many as
-    the served model has. Raises a UsageError where it cannot be loaded or does not fit in memory."""
+    """Loads the model that ``model`` names: a path, or a name of the catalogue. ``threads`` None takes as many
+    as the served model has. Raises a UsageError where it cannot be loaded or does not fit in memory."""
 
     def __call__(
         self, model: str, *, cells: int | None = None, sequences: int = 16, threads: int | None = None
     ) -> SecondModel:
-        """With ``cells`` of KV memory, by default as many as the served model has, and ``sequences`` numbers."""
+        """With ``cells`` of KV memory, by default as many as the served model has, for ``sequences``."""
         ...
 
 

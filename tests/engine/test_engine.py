@@ -489,7 +489,7 @@ def test_fail_all_ends_everything_and_later_requests_are_right() -> None:
     assert all("sky" in str(a.error) for f in found for a in f if a.error)
     assert any(a.error for f in found for a in f)
     check_empty(engine)
-    assert engine.speculation._tracks == {}
+    assert engine.records.tracks == {}
     assert play(engine, greedy("a"))[0].said == plain(greedy("a"))
 
 

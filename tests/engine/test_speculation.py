@@ -188,8 +188,8 @@ def test_switched_off(off: dict[str, int]) -> None:
 def test_nothing_is_kept_of_sequences_that_have_ended() -> None:
     setting = Setting(flat)
     setting.run(setting.knowing(), requests=3)
-    assert setting.engine.speculation._tracks == {}
-    totals = setting.engine.speculation.totals["s0"]
+    assert setting.engine.records.tracks == {}
+    totals = setting.engine.records.totals["s0"]
     assert 0 < totals.accepted <= totals.tested <= totals.drafted <= totals.proposed
 
 

@@ -37,7 +37,7 @@ class Served:
         return self._tokens_proposed() > before
 
     def _tokens_proposed(self) -> int:
-        totals = self.server.model.worker.engine.speculation.totals
+        totals = self.server.model.worker.engine.records.totals
         return totals["palimpsest"].proposed if "palimpsest" in totals else 0
 
 

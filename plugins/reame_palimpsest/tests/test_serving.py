@@ -102,7 +102,7 @@ def test_answers_do_not_depend_on_what_is_archived(tmp_path: Path, users: int, p
             assert said == expected
             check_empty(engine)
             started.flush()
-    assert engine.speculation.totals["palimpsest"].accepted > 100
+    assert engine.records.totals["palimpsest"].accepted > 100
 
 
 def test_together_with_a_cache_of_prefixes_and_cancelled_neighbours(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_together_with_a_cache_of_prefixes_and_cancelled_neighbours(tmp_path: Pa
             assert [answer.said for answer in staying] == expected
             started.flush()
     assert store.restored > 0
-    assert engine.speculation.totals["palimpsest"].accepted > 100
+    assert engine.records.totals["palimpsest"].accepted > 100
 
 
 @given(

@@ -1,0 +1,88 @@
+"""Which drafted tokens get rows: those that give the whole batch the most expected tokens per millisecond."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+
+from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.odds import Kind
+from reame_core.engine.sequence import Sequence
+from reame_core.plugins.api import Draft
+
+_ANY = Kind()
+LEAST_GAIN = 1.02
+"""Drafts have to promise at least this many times the tokens per millisecond of none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A draft with its source and how it is judged."""
+
+    source: str
+    draft: Draft
+    kind: Kind = _ANY
+
+
+@dataclass(slots=True)
+class Bid:
+    """A proposal that asks for rows. ``chances[i]`` is that of token i to be kept, all before it being kept."""
+
+    sequence: Sequence
+    proposal: Proposal
+    chances: list[float]
+    granted: int = 0
+
+    @property
+    def promise(self) -> float:
+        """Tokens expected from the rows that were granted."""
+        return sum(self.chances[: self.granted])
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What a batch is expected to give, and to take."""
+
+    tokens: float
+    milliseconds: float
+
+    @property
+    def rate(self) -> float:
+        """Tokens per millisecond."""
+        return self.tokens / self.milliseconds
+
+
+def grant_all(bids: Many[Bid], spare: int) -> None:
+    """Give every token its row as long as there are any."""
+    for bid in bids:
+        bid.granted = min(spare, len(bid.chances))
+        spare -= bid.granted
+
+
+def grant(
+    bids: Many[Bid], certain: int, rows: int, spare: int, cost: BatchCost, asking: float = 0.0
+) -> Gain | None:
+    """Grant up to ``spare`` rows beside ``rows`` others to the tokens with the best chances, and tell what the
+    batch gives then; None before anything was measured. ``certain`` tokens come without any draft. The
+    ``asking`` of the bidders took milliseconds, which only drafts have to earn."""
+    base = cost.estimate(rows)
+    if base is None:
+        return None
+    heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
+    heapq.heapify(heap)
+    order: list[int] = []
+    tokens, best, count = float(certain), Gain(certain, base), 0
+    best_rate = best.rate * LEAST_GAIN
+    while heap and len(order) < spare:
+        chance, index, place = heapq.heappop(heap)
+        order.append(index)
+        tokens -= chance
+        if place + 1 < len(bids[index].chances):
+            heapq.heappush(heap, (-bids[index].chances[place + 1], index, place + 1))
+        gain = Gain(tokens, (cost.estimate(rows + len(order)) or base) + asking)
+        if gain.rate > best_rate:
+            best, best_rate, count = gain, gain.rate, len(order)
+    for index in order[:count]:
+        bids[index].granted += 1
+    return best
