@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 
 from reame_core.engine.admission import Admission
 from reame_core.engine.backend import Backend, Interrupted, OutOfCells, Rows
@@ -151,9 +152,13 @@ class Engine:
             self._numbers += 1
             sequence = Sequence(self._numbers, group, choice, limit, now, self.options.noise_floor, constrained)
             group.sequences.append(sequence)
-            self._admission.submit(sequence)
         self._groups.append(group)
+        self._start_wave(group)
         return group
+
+    def _start_wave(self, group: RequestGroup) -> None:
+        for sequence in group.next_wave():
+            self._admission.submit(sequence)
 
     def check(self, request: Request) -> None:
         """Raise InvalidRequest for what can never be served here. Any thread may call it."""
@@ -162,7 +167,8 @@ class Engine:
             raise ContextLengthExceeded(len(request.prompt), self.options.context_length)
         if min(request.prompt) < 0 or max(request.prompt) >= size:
             raise InvalidRequest(f"the prompt holds token ids outside 0 to {size - 1}", param="prompt")
-        for token in request.sampling.logit_bias:
+        biased = [sampling.logit_bias for sampling in (request.sampling, *request.sampling_by_choice)]
+        for token in chain.from_iterable(biased):
             if token >= size:
                 raise InvalidRequest(
                     f"logit_bias names token {token}, the vocabulary ends at {size - 1}", param="logit_bias"
@@ -202,7 +208,8 @@ class Engine:
     def _stop(self, sequence: Sequence) -> None:
         if sequence.slot is not None:
             self._generator.finish(sequence, "cancelled")
-        elif self._admission.remove(sequence):
+        elif not sequence.group.ended(sequence.choice):
+            self._admission.remove(sequence)
             sequence.admitted_at = self._clock()
             self._generator.finish(sequence, "cancelled")
 
@@ -310,6 +317,7 @@ class Engine:
                 if group.winner is not None:
                     for sequence in group.sequences:
                         self._stop(sequence)
+            self._start_wave(group)
 
     def _close_done_groups(self) -> None:
         for group in self._groups:

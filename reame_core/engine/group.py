@@ -22,7 +22,8 @@ class RequestGroup:
 
     def __init__(self, request: Request, sink: Sink) -> None:
         self.request = request
-        self.copies = request.n if request.sampling.temperature == 0 and not request.select else 1
+        alike = request.sampling.temperature == 0 and not request.select and not request.sampling_by_choice
+        self.copies = request.n if alike else 1
         self.sequences: list[Sequence] = []
         self.winner: int | None = None
         self.cancelled = False
@@ -30,6 +31,7 @@ class RequestGroup:
         self._events: list[Event] = []
         self._ended: dict[int, CandidateState] = {}
         self._judged = 0
+        self._started = 0
 
     @property
     def choices(self) -> int:
@@ -43,6 +45,15 @@ class RequestGroup:
     def ended(self, choice: int) -> bool:
         """Whether ``choice`` has had its last event."""
         return choice in self._ended
+
+    def next_wave(self) -> list[Sequence]:
+        """Choices to start now, in order: the first ones at first, and more when those before have ended without a
+        winner."""
+        if self.cancelled or self.winner is not None or len(self._ended) < self._started:
+            return []
+        first = self._started
+        self._started = len(self.sequences) if self.request.wave is None else first + self.request.wave
+        return self.sequences[first : self._started]
 
     @property
     def to_judge(self) -> bool:
@@ -78,6 +89,7 @@ class RequestGroup:
 
     def candidates(self) -> Group:
         """The state of all choices, for the ``select_winner`` hook."""
+        places = {choice: place for place, choice in enumerate(self._ended)}
         return Group(
             self.request,
             tuple(
@@ -87,6 +99,7 @@ class RequestGroup:
                     text=s.output.text,
                     tokens=s.generated,
                     logprob=s.logprob_sum,
+                    place=places.get(s.choice),
                 )
                 for s in self.sequences
             ),

@@ -97,6 +97,8 @@ class Request:
     """Most tokens to generate for each choice; None goes on to the end of the context."""
     n: int = 1
     sampling: SamplingParams = SamplingParams()
+    sampling_by_choice: tuple[SamplingParams, ...] = ()
+    """How each of the ``n`` choices is sampled, where that differs; empty for all like ``sampling``."""
     stop: tuple[str, ...] = ()
     """Texts that end the generation; the text itself is never delivered."""
     stop_tokens: frozenset[int] = frozenset()
@@ -111,6 +113,8 @@ class Request:
     """False asks no plugin for drafts."""
     select: bool = False
     """Ask the ``select_winner`` hook whenever a choice ends; a winner stops the others."""
+    wave: int | None = None
+    """Start so many choices, and as many more when all of these have ended and none has won; None starts all."""
     background: bool = False
     """Computed only while nobody else is there: it is put away as soon as another request comes."""
     constraint: ConstraintMaker | None = None
@@ -126,6 +130,12 @@ class Request:
         if self.max_tokens is not None:
             _whole("max_tokens", self.max_tokens, 1, 1 << 31)
         _whole("n", self.n, 1, MAX_CHOICES)
+        if self.wave is not None:
+            _whole("wave", self.wave, 1, MAX_CHOICES)
+        if self.sampling_by_choice and len(self.sampling_by_choice) != self.n:
+            raise InvalidRequest(
+                f"{len(self.sampling_by_choice)} ways of sampling are given for {self.n} choices", param="n"
+            )
         if len(self.stop) > MAX_STOPS:
             raise InvalidRequest(
                 f"stop has {len(self.stop)} texts, at most {MAX_STOPS} are possible", param="stop"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reame_core.engine.output import OutputText
-from reame_core.engine.request import Request
 from reame_core.engine.sampling import Sampler
 
 if TYPE_CHECKING:
@@ -36,6 +36,10 @@ class Sequence:
         constrained: Constrained | None = None,
     ) -> None:
         request = group.request
+        if request.sampling_by_choice:
+            request = replace(request, sampling=request.sampling_by_choice[choice])
+        self.request = request
+        """The group's, with this choice's own sampling."""
         self.id = number
         self.group = group
         self.choice = choice
@@ -60,10 +64,6 @@ class Sequence:
         self.admitted_at = now
         self.first_token_at: float | None = None
         self.prefix_persisted = False
-
-    @property
-    def request(self) -> Request:
-        return self.group.request
 
     @property
     def constraint(self) -> Constraint | None:

@@ -261,6 +261,8 @@ class Candidate:
     tokens: int
     logprob: float
     """Sum of the log-probabilities of its tokens under the model."""
+    place: int | None = None
+    """How many of the group's candidates ended before it; None while it has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
