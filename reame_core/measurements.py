@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from reame_core.config import Settings
+from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
-from reame_core.engine.engine import Engine
 from reame_core.engine.exactness import ExactShapes, find_exact_shapes
 from reame_core.engine.noise import find_noise_floor
 from reame_core.host.cpu import cpu_name
@@ -71,18 +71,20 @@ class HostMeasurements:
         self._store.put(key, floor)
         return floor
 
-    def recall_costs(self, engine: Engine, buffers: WeightBuffers, *, measure: bool) -> None:
-        """Let ``engine`` know what batches cost, by memory or, with ``measure``, by trying."""
+    def recall_costs(
+        self, backend: LlamaBackend, cost: BatchCost, buffers: WeightBuffers, *, measure: bool
+    ) -> None:
+        """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""
         remembered = self._store.get(f"batch_costs | {self._variant(buffers)}")
         if isinstance(remembered, dict) and remembered:
-            engine.cost.remember({float(rows): float(ms) for rows, ms in remembered.items()})
+            cost.remember({float(rows): float(ms) for rows, ms in remembered.items()})
         elif measure:
             self._progress("measuring what batches cost, once")
-            measure_batches(engine.backend, engine.cost)
+            measure_batches(backend, cost)
 
-    def keep_costs(self, engine: Engine, buffers: WeightBuffers) -> None:
+    def keep_costs(self, cost: BatchCost, buffers: WeightBuffers) -> None:
         """Remember what batches cost by now."""
-        if measured := engine.cost.measured():
+        if measured := cost.measured():
             self._store.put(
                 f"batch_costs | {self._variant(buffers)}", {str(r): ms for r, ms in measured.items()}
             )

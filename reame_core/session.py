@@ -17,10 +17,11 @@ from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
 from reame_core.host.cpu import ThreadChoice, clamp_threads
 from reame_core.host.memory import KVPlan, available_memory, kv_plan, mlock_problem
+from reame_core.host.neighbours import Neighbours
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.model import WeightBuffers
 from reame_core.measurements import HostMeasurements
-from reame_core.models.catalogue import ResolvedModel, resolve
+from reame_core.models.catalogue import ResolvedModel, open_catalogue, resolve
 from reame_core.models.chat_template import ChatTemplate
 from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_header, tokenizer_digest
 from reame_core.models.prompt import chat_tokens, raw_tokens
@@ -28,6 +29,7 @@ from reame_core.plugins.api import PluginContext
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import EVERYTHING, PluginSelection
+from reame_core.second_model import SecondModels
 
 log = logging.getLogger("reame.session")
 
@@ -89,8 +91,9 @@ def open_session(
     UsageError for whatever the user can mend.
     """
     with ExitStack() as cleanup:
-        plan = _plan(settings, model, parallel)
         plugins = PluginManager(selection, builtins=BUILT_IN_PLUGINS)
+        catalogue = open_catalogue(settings.values.model, plugins.hook("register_models").answers)
+        plan = _plan(settings, resolve(model, catalogue), parallel)
         owners = plugins.check_tables(settings.values.plugins.tables)
         host = HostMeasurements(settings, plan.model.path, plan.header, plan.threads.threads, progress)
         buffers = host.weight_buffers()
@@ -98,6 +101,8 @@ def open_session(
         backend = LlamaBackend(plan.model.path, plan.llama_options(settings, buffers), name=plan.model.name)
         cleanup.callback(backend.close)
         exact = host.exact_shapes(backend, buffers) if settings.values.engine.exact else None
+
+        second_models = SecondModels(settings, backend.info.kv_cells, plan.threads.threads, cleanup, progress)
 
         def context_for(plugin: str) -> PluginContext:
             tables = settings.values.plugins.tables
@@ -109,16 +114,18 @@ def open_session(
                 tokenizer_digest(plan.header),
                 backend.piece,
                 backend.tokenize,
+                second_models.open,
             )
 
         plugins.startup(context_for)
         cleanup.callback(plugins.shutdown)
         hooks = plugins.engine_hooks()
-        speculates = bool(hooks.propose_draft) and settings.values.engine.max_draft > 0
+        drafts = bool(hooks.propose_draft or hooks.compute_drafts)
+        speculates = drafts and settings.values.engine.max_draft > 0
         floor = host.noise_floor(backend, buffers) if speculates and exact is None else 0.0
         engine = Engine(backend, plan.engine_options(settings, exact, floor), hooks)
-        host.recall_costs(engine, buffers, measure=speculates or plan.parallel > 1)
-        cleanup.callback(host.keep_costs, engine, buffers)
+        host.recall_costs(backend, engine.cost, buffers, measure=speculates or plan.parallel > 1)
+        cleanup.callback(lambda: host.keep_costs(engine.threads.quiet_cost, buffers))
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
         cleanup.callback(worker.close)
         info = backend.info
@@ -182,13 +189,13 @@ class _Plan:
             residents=values.resident,
             max_draft=values.max_draft,
             exact=exact,
+            busy_cores=Neighbours().busy_cores if values.adapt_threads and exact is None else None,
             noise_floor=noise_floor,
         )
 
 
-def _plan(settings: Settings, model: str, parallel: int | None) -> _Plan:
+def _plan(settings: Settings, resolved: ResolvedModel, parallel: int | None) -> _Plan:
     values = settings.values
-    resolved = resolve(model)
     header = read_header(resolved.path)
     trained = number(header, "{arch}.context_length") or DEFAULT_CONTEXT
     context = values.model.context_length or min(trained, DEFAULT_CONTEXT)

@@ -49,6 +49,21 @@ class ModelSettings(Section, frozen=True):
     ] = "f16"
     mmap: Annotated[bool, Meta(description="Map the model file into memory instead of reading it.")] = True
     mlock: Annotated[bool, Meta(description="Keep the model from being swapped out.")] = False
+    folder: Annotated[
+        str | None,
+        Meta(
+            description="Where models are kept. By default `~/.reame/models`, or `models` in `REAME_HOME`.",
+            extra={"path": True},
+        ),
+    ] = None
+    catalogue: Annotated[
+        str | None,
+        Meta(
+            description="A file of further models by name, beside `models.toml` in the user's configuration "
+            "directory.",
+            extra={"path": True},
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
         if self.threads in (0, -1):
@@ -71,6 +86,13 @@ class EngineSettings(Section, frozen=True):
         bool,
         Meta(description="Use only batch shapes whose results equal one-row decoding bit for bit."),
     ] = False
+    adapt_threads: Annotated[
+        bool,
+        Meta(
+            description="Beside busy processes, compute with as many threads as are fastest there. Never in "
+            "exact mode."
+        ),
+    ] = True
     extra_buffers: Annotated[
         Literal["auto", "on", "off"],
         Meta(

@@ -102,6 +102,10 @@ class OutOfCells(Exception):
     """``decode`` found no free cells; nothing was computed."""
 
 
+class Interrupted(Exception):
+    """``decode`` was told to stop; the cells are as before it."""
+
+
 class Backend(Protocol):
     """See the module's docstring for ownership and threads."""
 
@@ -123,9 +127,19 @@ class Backend(Protocol):
     def decode(self, rows: Rows) -> None:
         """Compute all ``rows`` in one batch, each attending to its own sequence's cells before it.
 
-        Raises OutOfCells before anything is computed, or EngineError when computing failed, after which
-        the cells of the sequences in the batch are undefined and have to be removed.
+        Raises OutOfCells before anything is computed, Interrupted, or EngineError when computing failed,
+        after which the cells of the sequences in the batch are undefined and have to be removed.
         """
+        ...
+
+    def interrupt(self) -> None:
+        """Let a ``decode`` that is running now raise Interrupted soon: within one operation of one layer. Any
+        thread may call it; without a running ``decode`` it has no effect. Only with ``partial_removal``."""
+        ...
+
+    def use_threads(self, count: int) -> None:
+        """Compute with ``count`` threads from now on, 1 to ``info.threads``. Results may differ in their last
+        bits."""
         ...
 
     def logits(self) -> NDArray[np.float32]:

@@ -75,6 +75,16 @@ class BatchCost:
                 size = SIZES[min(bisect_left(SIZES, rows), len(SIZES) - 1)]
                 self._points[size] = (rows, milliseconds)
 
+    def copy(self) -> BatchCost:
+        """The same expectations, with nothing counted."""
+        twin = BatchCost()
+        twin.adopt(self)
+        return twin
+
+    def adopt(self, other: BatchCost) -> None:
+        """Expect what ``other`` expects, and nothing else."""
+        self._points = dict(other._points)
+
     def measured(self) -> dict[float, float]:
         """Milliseconds by rows, as measured so far."""
         return dict(sorted(self._points.values()))

@@ -182,9 +182,9 @@ class Engine:
         self._close_done_groups()
 
     def interrupt(self, group: RequestGroup) -> None:
-        """Let the batch under way end early where it computes for ``group`` alone, which is about to be cancelled.
-        A batch that others share ends in its time: whoever comes and goes must not cost them what is computed
-        for them, and it keeps to the stall budget. Any thread may call it."""
+        """Let the batch under way end early where it computes for ``group`` alone, which is about to be
+        cancelled. A batch that others share ends in its time: whoever comes and goes must not cost them what is
+        computed for them, and it keeps to the stall budget. Any thread may call it."""
         if self._computing is group and self.backend.info.partial_removal:
             self.backend.interrupt()
 

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING
 from reame_core.engine.events import Event, Failed, Finished
 
 if TYPE_CHECKING:
+    from reame_core.engine.group import Sink
     from reame_core.engine.worker import Ticket
 
 
 class EventStream:
-    """An iterator that ends when each choice has had its last event. ``close``, or leaving a ``with`` block
-    early, cancels the request."""
+    """An iterator that ends when each choice has had its last event. ``close``, leaving a ``with`` block early,
+    and dropping the stream cancel the request."""
 
     def __init__(self, choices: int) -> None:
         self._batches: queue.SimpleQueue[list[Event]] = queue.SimpleQueue()
+        self.sink: Sink = self._batches.put
+        """Any thread may call it. It does not keep the stream alive."""
         self._ready: deque[Event] = deque()
         self._open_choices = choices
         self.ticket: Ticket | None = None
-
-    def put(self, events: list[Event]) -> None:
-        """The sink; any thread may call it."""
-        self._batches.put(events)
 
     def __iter__(self) -> EventStream:
         return self
@@ -45,6 +44,9 @@ class EventStream:
             self.ticket.cancel()
         self._open_choices = 0
         self._ready.clear()
+
+    def __del__(self) -> None:
+        self.close()
 
     def __enter__(self) -> EventStream:
         return self

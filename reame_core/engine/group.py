@@ -77,15 +77,16 @@ class RequestGroup:
         for copy in range(self.copies):
             self._events.append(event if self.copies == 1 else replace(event, choice=copy))
 
-    def flush(self) -> None:
-        """Deliver what was queued."""
+    def flush(self) -> bool:
+        """Deliver what was queued. False where whoever listens there has failed: nobody will hear the rest."""
         if self._events:
             events, self._events = self._events, []
             try:
                 self._sink(events)
             except Exception:
-                # Whoever listens there has failed; that must not become everybody's failure.
                 log.exception("a request's sink failed, %d events are lost", len(events))
+                return False
+        return True
 
     def candidates(self) -> Group:
         """The state of all choices, for the ``select_winner`` hook."""

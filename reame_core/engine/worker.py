@@ -34,11 +34,14 @@ class Ticket:
         self.request = request
         self.sink = sink
         self.group: RequestGroup | None = None
-        """Set and read on the engine thread only."""
+        """Set on the engine thread, when the engine has taken the request."""
 
     def cancel(self) -> None:
-        """Stop the request within one step; each choice still ends with a Finished event."""
+        """Stop the request within one step, and a batch that is computed for it alone at once; each choice
+        still ends with a Finished event."""
         self._worker.call(lambda engine: engine.cancel(self.group) if self.group else None)
+        if (group := self.group) is not None:
+            self._worker.engine.interrupt(group)
 
 
 class EngineWorker:
@@ -86,7 +89,7 @@ class EngineWorker:
     def stream(self, request: Request) -> EventStream:
         """The events of ``request`` until each choice has ended. Closing the stream cancels."""
         stream = EventStream(request.n)
-        stream.ticket = self.submit(request, stream.put)
+        stream.ticket = self.submit(request, stream.sink)
         return stream
 
     async def astream(self, request: Request) -> AsyncIterator[Event]:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reame_core.engine.backend import ModelInfo, OutOfCells, Rows
+from reame_core.engine.backend import Interrupted, ModelInfo, OutOfCells, Rows
 from reame_core.errors import ConfigError, EngineError, ModelError
-from reame_core.llama.bindings import last_complaints, lib
+from reame_core.llama.bindings import AbortFlag, last_complaints, lib
 from reame_core.llama.model import LlamaModel, WeightBuffers
 from reame_core.llama.vocabulary import Vocabulary
 
 KV_TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2}
 _FLASH_ATTENTION_ON = 1
-_NO_ROOM = 1
+_NO_ROOM, _ABORTED = 1, 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class LlamaBackend:
             self._model.close()
             raise
         self._memory = lib.llama_get_memory(self._context)
+        self._abort = AbortFlag()
+        self._abort.watch(self._context)
         self._open_batch(options.max_rows)
         self._outputs = 0
         self._lines = np.empty((0, self._vocabulary.size), np.float32)
@@ -143,14 +145,24 @@ class LlamaBackend:
         self._wanted[:count] = rows.wanted
         self._batch.n_tokens = count
         self._outputs = rows.outputs
+        self._abort.clear()
         status = lib.llama_decode(self._context, self._batch)
         if status == _NO_ROOM:
             raise OutOfCells(f"no cells for {count} rows")
+        if status == _ABORTED:
+            self._outputs = 0
+            raise Interrupted
         if status != 0:
             reason = "; ".join(last_complaints()[-2:]) or "it gave no reason"
             raise EngineError(
                 f"llama.cpp could not compute a batch of {count} rows (status {status}: {reason})"
             )
+
+    def interrupt(self) -> None:
+        self._abort.set()
+
+    def use_threads(self, count: int) -> None:
+        lib.llama_set_n_threads(self._context, count, count)
 
     def logits(self) -> NDArray[np.float32]:
         if self._outputs == 0:

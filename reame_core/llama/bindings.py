@@ -14,10 +14,11 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-SPIN_COUNT = "1000"
+SPIN_COUNT = "5000"
 """How often a GNU OpenMP thread looks before it sleeps at a barrier. The default spins for milliseconds:
 beside another busy process the threads then wait for each other's time slices, and decoding falls to a fifth or
-far less."""
+far less. A thread that sleeps at once is woken too late: with 1000, repacked weights of a 1.5B model decode 8 %
+slower on a quiet machine than with 5000, which is as fast as the default."""
 
 
 def _calm_openmp() -> None:
@@ -30,7 +31,7 @@ _calm_openmp()
 
 from llama_cpp import llama_cpp as lib  # noqa: E402
 
-__all__ = ["build_version", "extra_buffer_types", "last_complaints", "lib", "read_string"]
+__all__ = ["AbortFlag", "build_version", "extra_buffer_types", "last_complaints", "lib", "read_string"]
 
 log = logging.getLogger("reame.llama")
 
@@ -77,6 +78,28 @@ def read_string(call: object, *arguments: object) -> str:
         if length < size:
             return buffer.value.decode(errors="replace") if length >= 0 else ""
         size = length + 1
+
+
+class AbortFlag:
+    """What llama.cpp looks at between two operations of a batch. It asks a C function, so that no thread that
+    computes ever waits for Python: the length of a text, which is 0 (go on) or 1 (abort)."""
+
+    def __init__(self) -> None:
+        self._text = ctypes.create_string_buffer(2)
+        library = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+        self._callback = ctypes.cast(library.strlen, lib.ggml_abort_callback)
+
+    def watch(self, context: object) -> None:
+        """Let batches of ``context`` end early while the flag is set. The flag has to outlive the context."""
+        lib.llama_set_abort_callback(context, self._callback, ctypes.cast(self._text, ctypes.c_void_p))
+
+    def set(self) -> None:
+        """Abort; any thread may call it."""
+        self._text[0] = b"\x01"
+
+    def clear(self) -> None:
+        """Go on."""
+        self._text[0] = b"\x00"
 
 
 @cache

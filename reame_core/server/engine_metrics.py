@@ -41,6 +41,10 @@ class EngineCollector(Collector):
         yield _gauge("reame_num_requests_waiting", "Choices that wait for a slot.", engine.waiting)
         yield _gauge("reame_kv_cells", "Cells of KV memory.", engine.memory.ledger.capacity)
         yield _gauge("reame_kv_cells_used", "Cells that hold a token.", engine.memory.ledger.used)
+        yield _gauge("reame_threads", "Threads that compute.", engine.threads.count)
+        yield _gauge(
+            "reame_busy_neighbour_cores", "Processors that other processes use.", engine.threads.neighbours
+        )
         yield self._batch_rows()
         yield CounterMetricFamily(
             "reame_compute_seconds", "Time spent computing batches.", value=engine.cost.milliseconds / 1000

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reame_core.engine.backend import ModelInfo, OutOfCells, Rows
+from reame_core.engine.backend import Interrupted, ModelInfo, OutOfCells, Rows
 from reame_core.errors import EngineError
 from reame_core.testing import fake_vocabulary as vocabulary
 
@@ -56,6 +56,7 @@ class FakeBackend:
     babbles deterministically. ``window`` makes it a sliding-window model, ``recurrent`` one that cannot
     drop part of a sequence. ``fail_on`` are the numbers of the ``decode`` calls (from 0) that fail. With
     ``order_matters`` the cells attended to count in the order in which they lie, as in half precision.
+    ``during_decode`` is called in the middle of each ``decode`` with its number, as another thread might act then.
     """
 
     def __init__(
@@ -71,7 +72,9 @@ class FakeBackend:
         fail_on: Iterable[int] = (),
         clock: FakeClock | None = None,
         end_bias: float = -2.0,
+        threads: int = 1,
         order_matters: bool = False,
+        during_decode: Callable[[int], None] | None = None,
     ) -> None:
         self._info = ModelInfo(
             name="fake",
@@ -90,6 +93,7 @@ class FakeBackend:
             eos_text="</s>",
             partial_removal=not recurrent,
             window=window,
+            threads=threads,
             description="a deterministic fake",
         )
         self._tokens = np.zeros(cells, np.int64)
@@ -101,6 +105,8 @@ class FakeBackend:
             for key, reply in (replies or {}).items()
         ]
         self._fail_on = set(fail_on)
+        self._during_decode = during_decode
+        self._interrupted = False
         self._clock = clock
         self._order_matters = order_matters
         self._multipliers = np.array(
@@ -108,6 +114,7 @@ class FakeBackend:
         )
         self._bias = self._natural_bias(end_bias)
         self._logits = np.zeros((0, vocabulary.SIZE), np.float32)
+        self.threads = self._info.threads
         self.decodes = 0
         self.rows_computed = 0
         self.row_counts: list[int] = []
@@ -143,9 +150,14 @@ class FakeBackend:
         free = np.flatnonzero(~self._owners.any(axis=1))
         if len(free) < len(rows):
             raise OutOfCells(f"{len(rows)} rows, {len(free)} free cells")
+        self._check_positions(rows)
+        self._interrupted = False
+        if self._during_decode:
+            self._during_decode(call)
+        if self._interrupted:
+            raise Interrupted
         if self._clock:
             self._clock.batch(len(rows))
-        self._check_positions(rows)
         lines = []
         for index in range(len(rows)):
             cell, sequence = free[index], rows.sequences[index]
@@ -162,6 +174,14 @@ class FakeBackend:
         self.row_counts.append(len(rows))
         self._logits = np.array(lines, np.float32).reshape(len(lines), vocabulary.SIZE)
         self._logits.flags.writeable = False
+
+    def interrupt(self) -> None:
+        if not self._info.partial_removal:
+            raise AssertionError("a recurrent sequence would be lost")
+        self._interrupted = True
+
+    def use_threads(self, count: int) -> None:
+        self.threads = count
 
     def _check_positions(self, rows: Rows) -> None:
         following = {sequence: self.length(sequence) for sequence in set(rows.sequences)}

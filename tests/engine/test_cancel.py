@@ -227,3 +227,88 @@ def test_many_starts_and_cancels_leave_nothing_behind() -> None:
         if i % 20 == 0:
             assert play(engine, control)[0].said == plain(control)
     check_empty(engine)
+
+
+def test_a_batch_of_a_cancelled_request_alone_ends_early() -> None:
+    # case 57
+    seen: list[int] = []
+
+    def during(number: int) -> None:
+        seen.append(number)
+        if number == 1:
+            assert found.group is not None
+            engine.interrupt(found.group)
+
+    engine = engine_on(FakeBackend(max_rows=32, during_decode=during))
+    found = submit(engine, greedy(words(100), 5))
+    step(engine)
+    held = engine.backend.rows_computed
+    step(engine)
+    assert seen == [0, 1]
+    assert engine.backend.rows_computed == held, "nothing of an interrupted batch counts"
+    cancel(engine, found)
+    assert found[0].usage.computed == held
+    again = submit(engine, greedy(words(100), 5))
+    run(engine)
+    assert again.said == plain(greedy(words(100), 5))
+    assert again[0].usage.reused == {"ram": held}
+
+
+def test_an_interrupted_batch_is_computed_again_where_nobody_cancels() -> None:
+    def during(number: int) -> None:
+        if number % 2:
+            assert found.group is not None
+            engine.interrupt(found.group)
+
+    engine = engine_on(FakeBackend(max_rows=32, during_decode=during))
+    found = submit(engine, greedy(words(100), 12))
+    run(engine)
+    assert found.said == plain(greedy(words(100), 12))
+    check_empty(engine)
+
+
+def test_a_batch_that_others_share_is_not_interrupted() -> None:
+    def during(number: int) -> None:
+        assert going.group is not None
+        engine.interrupt(going.group)
+
+    backend = FakeBackend(during_decode=during)
+    engine = engine_on(backend)
+    staying = submit(engine, greedy("staying", 30, ignore_end=True))
+    going = submit(engine, sampled(words(40), 30, ignore_end=True))
+    step(engine)
+    assert backend.row_counts
+    assert going.group is not None
+    engine.cancel(going.group)
+    run(engine)
+    assert staying.said == plain(greedy("staying", 30, ignore_end=True))
+
+
+def test_a_recurrent_model_is_never_interrupted() -> None:
+    """Its state cannot go back to what it was before the batch."""
+
+    def during(number: int) -> None:
+        assert found.group is not None
+        engine.interrupt(found.group)
+
+    engine = engine_on(FakeBackend(recurrent=True, during_decode=during))
+    found = submit(engine, greedy("question", 8))
+    run(engine)
+    assert found.said == plain(greedy("question", 8), recurrent=True)
+
+
+def test_a_request_whose_listener_fails_is_stopped() -> None:
+    class Deaf(Answers):
+        def __call__(self, events: Any) -> None:
+            super().__call__(events)
+            raise RuntimeError("nobody is there")
+
+    request = greedy("question", 100, ignore_end=True)
+    found = Deaf(request)
+    engine = engine_on()
+    found.group = engine.submit(request, found)
+    beside = submit(engine, greedy("beside", 20))
+    run(engine)
+    assert found[0].reason == "cancelled"
+    assert found[0].usage.completion == 1
+    assert beside.said == plain(greedy("beside", 20))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -25,7 +26,8 @@ class GatedBackend(FakeBackend):
     """Computes a batch for each permit, so that a test decides how far the engine gets."""
 
     def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+        super().__init__(during_decode=lambda number: self.during(), **arguments)
+        self.during: Callable[[], None] = lambda: None
         self.permits = threading.Semaphore(0)
         self.arrived = threading.Semaphore(0)
         self.threads: set[int] = set()
@@ -174,6 +176,28 @@ def test_cancelling_by_ticket_from_another_thread(gated: tuple[EngineWorker, Gat
     again, _ = submitted(worker, greedy("again", 5))
     backend.open()
     assert again.wait().said == plain(greedy("again", 5))
+
+
+def test_cancelling_by_ticket_interrupts_the_batch(gated: tuple[EngineWorker, GatedBackend]) -> None:
+    # case 57
+    worker, backend = gated
+    found, ticket = submitted(worker, greedy("question", 200, ignore_end=True))
+    backend.during = lambda: ticket.cancel()
+    backend.permits.release(1)
+    assert found.wait()[0].reason == "cancelled"
+    assert backend.rows_computed == 0
+
+
+def test_a_dropped_stream_is_cancelled(gated: tuple[EngineWorker, GatedBackend]) -> None:
+    worker, backend = gated
+    stream = worker.stream(greedy("question", 200, ignore_end=True))
+    backend.wait_for_a_batch()
+    del stream
+    gc.collect()
+    backend.open()
+    after, _ = submitted(worker, greedy("after", 5))
+    assert after.wait().said == plain(greedy("after", 5))
+    assert backend.decodes < 20
 
 
 def test_the_queue_has_a_limit(gated: tuple[EngineWorker, GatedBackend]) -> None:
