@@ -114,7 +114,7 @@ class Request:
     select: bool = False
     """Ask the ``select_winner`` hook whenever a choice ends; a winner stops the others."""
     wave: int | None = None
-    """Start so many choices, and as many more when all of these have ended and none has won; None starts all."""
+    """Start so many choices, and as many more when these have ended and none has won; None starts all."""
     background: bool = False
     """Computed only while nobody else is there: it is put away as soon as another request comes."""
     constraint: ConstraintMaker | None = None
