@@ -50,6 +50,8 @@ class ModelInfo:
     fill_in_middle: tuple[int, int, int] | None = None
     """The control tokens before the text before, before the text after, and before the middle; None for
     models that were not trained to fill in."""
+    vocabulary_type: str = ""
+    """How text is cut into tokens, for people: BPE, SPM, ..."""
     threads: int = 1
     description: str = ""
     """For people: architecture, size and quantisation."""

@@ -123,6 +123,7 @@ class LlamaBackend:
             partial_removal=model.keeps_positions,
             window=max(0, int(lib.llama_model_n_swa(model.handle))),
             fill_in_middle=vocabulary.fill_in_middle,
+            vocabulary_type=vocabulary.type,
             threads=options.threads,
             description=model.description,
         )

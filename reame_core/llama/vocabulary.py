@@ -9,6 +9,9 @@ from reame_core.llama.bindings import lib
 from reame_core.llama.model import LlamaModel
 
 
+_TYPES = {1: "SPM", 2: "BPE", 3: "WPM", 4: "UGM", 5: "RWKV", 6: "PLAMO2"}
+
+
 class Vocabulary:
     """What ``model`` reads and writes."""
 
@@ -76,6 +79,11 @@ class Vocabulary:
         vocabulary's fixed places."""
         known = {*special.values(), lib.llama_vocab_eos(self._handle), lib.llama_vocab_eot(self._handle)}
         return frozenset(t for t in known if t >= 0 and lib.llama_vocab_is_eog(self._handle, t))
+
+    @property
+    def type(self) -> str:
+        """The algorithm that cuts text into tokens."""
+        return _TYPES.get(int(lib.llama_vocab_type(self._handle)), "unknown")
 
     @property
     def bos(self) -> int | None:

@@ -12,7 +12,7 @@ import pluggy
 
 from reame_core import hookspecs
 from reame_core.engine.hooks import EngineHooks, GuardedHook
-from reame_core.errors import PluginError, UsageError
+from reame_core.errors import ConfigError, PluginError, UsageError
 from reame_core.plugins.discovery import Candidate, built_in, discover
 from reame_core.plugins.forms import hook_arguments, problems
 from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing
@@ -101,7 +101,8 @@ class PluginManager:
 
     def startup(self, context_for: Callable[[str], PluginContext]) -> None:
         """Start every plugin with its own context. One that raises is not asked at any hook any more; with
-        ``strict`` those already started are shut down and PluginError is raised."""
+        ``strict`` those already started are shut down and PluginError is raised, and so they are for a
+        ConfigError, which is raised in any case."""
         usable = {each.candidate.name: each for each in self._plugins if each.calls and not each.failed}
         starting = [call for call in self._calls["startup"] if call.plugin in usable]
         self._started = usable.keys() - {call.plugin for call in starting}
@@ -189,6 +190,11 @@ class PluginManager:
     def _startup_failed(self, plugin: _Plugin, error: Exception) -> None:
         for call in plugin.calls:
             call.off = "startup failed"
+        if isinstance(error, ConfigError):
+            # A wrong setting is the user's to mend, and going on without what was asked for would hide it.
+            plugin.failed = one_line(error)
+            self.shutdown()
+            raise error
         why = f"startup: {one_line(error)}"
         try:
             # The text of a UsageError is complete, the way to it tells nothing.

@@ -91,6 +91,7 @@ class FakeBackend:
             chat_template=CHATML,
             bos_text="<s>",
             eos_text="</s>",
+            vocabulary_type="fake",
             partial_removal=not recurrent,
             window=window,
             threads=threads,

@@ -16,6 +16,7 @@ import pytest
 from reame_core.engine.backend import ModelInfo
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.errors import ConfigError
+from reame_core.models.catalogue import Catalogue
 from reame_core.plugins.api import Candidate, CandidateState, Draft, Group, PluginContext, Stage, Verdict
 from reame_core.plugins.guard import FAILURES_BEFORE_OFF
 from reame_core.plugins.manager import PluginManager
@@ -91,9 +92,8 @@ def test_startup_example(load: Load, tmp_path: Path) -> None:
 
 
 def test_startup_example_refuses_a_wrong_option(load: Load) -> None:
-    with pytest.raises(Exception, match=r"plugins\.journal\.file must be a path, not 4") as caught:
+    with pytest.raises(ConfigError, match=r"plugins\.journal\.file must be a path, not 4"):
         start(load(EXAMPLES["startup"][0]), file=4)
-    assert isinstance(caught.value.__cause__, ConfigError)
 
 
 def test_shutdown_example(load: Load) -> None:
@@ -189,3 +189,14 @@ def test_persist_example(load: Load, tmp_path: Path) -> None:
     manager.shutdown()
     assert [json.loads(line) for line in (tmp_path / "tokens.jsonl").read_text().splitlines()] == [[3, 4], [5]]
     assert not any(manager.error_counts().values())
+
+
+def test_register_models_example(load: Load) -> None:
+    catalogue = Catalogue(None, (), load(EXAMPLES["register_models"][0]).hook("register_models").answers)
+    entry = catalogue.find("house-0.5b")
+    assert entry is not None
+    assert entry.origin == "plugin example"
+    assert (entry.source.reference, entry.facts.context) == (
+        "https://models.example.org/house-0.5b-q4_k_m.gguf",
+        8192,
+    )

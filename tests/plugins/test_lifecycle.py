@@ -119,10 +119,20 @@ def test_a_plugin_with_two_startup_hooks_needs_both(manager_of: Any, order: str)
 
 
 def test_a_usage_error_needs_no_traceback(manager_of: Any, caplog: Any) -> None:
-    manager_of(a=Recorder([], failing=ConfigError("plugins.a.size must be positive"))).startup(context_for)
+    manager_of(a=Recorder([], failing=PluginError("it needs another plugin"))).startup(context_for)
     [record] = caplog.records
     assert not record.exc_info
-    assert "plugins.a.size must be positive" in record.getMessage()
+    assert "it needs another plugin" in record.getMessage()
+
+
+def test_hook_startup_with_a_wrong_setting_is_an_error_strict_or_not(manager_of: Any, caplog: Any) -> None:
+    log: list[Any] = []
+    wrong = ConfigError("plugins.b.size must be positive")
+    manager = manager_of(a=Recorder(log), b=Recorder([], failing=wrong))
+    with pytest.raises(ConfigError, match=r"^plugins\.b\.size must be positive$"):
+        manager.startup(context_for)
+    assert log == [("startup", "a"), "shutdown"]
+    assert not caplog.records
 
 
 def test_a_built_in_plugin_that_cannot_start_is_an_error(manager_of: Any) -> None:
