@@ -10,6 +10,11 @@ from reame_core.errors import InvalidRequest
 FROM_STDIN = "-"
 
 
+def is_interactive() -> bool:
+    """Whether somebody sits at both ends: what is typed comes in, and what goes out is read."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout)
+
+
 def read_prompt(argument: str | None) -> str:
     """The prompt: the argument, or standard input where there is none or ``-`` is given."""
     if argument is None and is_terminal(sys.stdin):

@@ -1,4 +1,4 @@
-"""``reame run``: one prompt, one answer."""
+"""``reame run``: one prompt, one answer; on a terminal without a prompt, a chat."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reame_core.cli.options import (
     sampling_options,
     settings_of,
 )
-from reame_core.cli.prompt import check_text, read_prompt
+from reame_core.cli.prompt import check_text, is_interactive, read_prompt
 from reame_core.cli.serve_command import serve_model
 from reame_core.errors import EngineError, InvalidRequest, ReameError, UsageError
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SOME_TOKEN = (0,)
 
 
-@click.command(short_help="Answer one prompt.")
+@click.command(short_help="Answer one prompt, or chat.")
 @click.argument("model")
 @click.argument("prompt", required=False)
 @click.option("--system", metavar="TEXT", help="Instructions that come before the prompt.")
@@ -66,9 +66,10 @@ def run(
 ) -> None:
     """Answer PROMPT with MODEL, a name in the catalogue or a path to a GGUF file.
 
-    Without PROMPT, or with "-", the prompt is read from standard input, less the line break at its end. The
-    answer alone goes to standard output, as it comes; progress and errors go to standard error. Several
-    answers (-n) follow each other, parted by an empty line.
+    Without PROMPT on a terminal this is a chat; /help in it explains it. Elsewhere, or with "-", the prompt is
+    read from standard input, less the line break at its end. The answer alone goes to standard output, as it
+    comes; progress and errors go to standard error. Several answers (-n) follow each other, parted by an empty
+    line.
     """
     if verbose:
         log_more()
@@ -77,6 +78,16 @@ def run(
         if prompt is not None:
             raise InvalidRequest("--serve takes no prompt: clients send theirs", param="prompt")
         serve_model(settings, model)
+        return
+    if prompt is None and is_interactive():
+        _chat(
+            settings,
+            model,
+            system=system,
+            seed=seed,
+            stop=stop,
+            refused=_for_one_answer(count, logprobs, raw, as_json),
+        )
         return
     if raw and system is not None:
         raise InvalidRequest("--system needs the chat template, which --raw turns off", param="system")
@@ -99,6 +110,32 @@ def run(
         verbose=verbose,
         seed=seed if sampled else None,
     )
+
+
+def _chat(
+    settings: Settings,
+    model: str,
+    *,
+    system: str | None,
+    seed: int | None,
+    stop: tuple[str, ...],
+    refused: str | None,
+) -> None:
+    if refused:
+        raise InvalidRequest(f"{refused} needs a prompt: without one this is a chat", param="prompt")
+    if system is not None:
+        check_text("--system", system, "system")
+    for text in stop:
+        check_text("--stop", text, "stop")
+    from reame_core.cli.chat.start import start
+
+    start(settings, model, system=system, seed=seed, stop=stop)
+
+
+def _for_one_answer(count: int, logprobs: int | None, raw: bool, as_json: bool) -> str | None:
+    """The option, if one is used, that a chat has no use for."""
+    used = {"-n": count != 1, "--logprobs": logprobs is not None, "--raw": raw, "--json": as_json}
+    return next((option for option, given in used.items() if given), None)
 
 
 def answer(

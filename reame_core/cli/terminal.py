@@ -30,6 +30,11 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
+def harmless(text: str) -> str:
+    """``text`` with control characters other than line breaks and tabs replaced, so that it can be shown."""
+    return text.translate(_HARMLESS)
+
+
 def write(text: str, *, styled: bool = False) -> None:
     """Put a result on stdout, at once. What a model says must not steer a terminal: there, control
     characters are replaced, unless the text is ``styled`` by ourselves."""
@@ -37,7 +42,7 @@ def write(text: str, *, styled: bool = False) -> None:
     if stream is None or not text:
         return
     if is_terminal(stream) and not styled:
-        text = text.translate(_HARMLESS)
+        text = harmless(text)
     try:
         try:
             stream.write(text)
