@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reame_core.engine.backend import Backend, ModelInfo
     from reame_core.engine.batch_cost import BatchCost
     from reame_core.engine.events import Event
-    from reame_core.engine.request import Request
+    from reame_core.engine.request import Request, SamplingParams
 
 T = TypeVar("T")
 
@@ -410,6 +410,8 @@ class FieldService:
     """The names in ``ApiRequest.fields`` that are taken care of."""
     extra: object = None
     """For the plugin's engine hooks: ``Request.extra[plugin]``."""
+    extra_for_prompt: Callable[[], object] | None = None
+    """Instead of ``extra``: makes it anew for each prompt of the request, in their order."""
     tools: Sequence[Mapping[str, object]] = ()
     """Shown to the model by the chat template."""
     constraint: ConstraintMaker | None = None
@@ -419,8 +421,17 @@ class FieldService:
     candidates: int | None = None
     """Compute so many choices and answer with the one that ``select_winner`` chooses, or with the most
     probable one where it chooses none. Only for requests with ``n`` 1."""
+    sampling: Callable[[SamplingParams], Sequence[SamplingParams]] | None = None
+    """How each of the ``candidates`` is sampled, made from what the request asks for; None for all alike."""
+    wave: int | None = None
+    """Start so many of the ``candidates``, and as many more when these have ended without a winner."""
     report: Callable[[], object] | None = None
     """Called at the end of the answer: a JSON value for ``reame.plugins.NAME`` in the response."""
+    headers: Callable[[], Mapping[str, str]] | None = None
+    """Called at the end of an answer that is not streamed: headers of the response. Their names begin with
+    ``x-reame-``, others are left out."""
+    notes: Callable[[], Sequence[str]] | None = None
+    """Called at the end of ``reame run``: lines for standard error."""
 
 
 @dataclass(frozen=True, slots=True)

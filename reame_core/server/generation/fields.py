@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from reame_core.errors import InvalidRequest
 from reame_core.models.wording import alternatives, printable
-from reame_core.plugins.api import ApiRequest, ConstraintMaker, FieldService
+from reame_core.plugins.api import ApiRequest
+from reame_core.plugins.services import Services, ask_plugins, needs_plugin
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -54,41 +54,6 @@ _ACCEPTED: dict[str, tuple[object, ...]] = {
 _MOST_NAMES_LOGGED = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Services:
-    """What plugins do for one request."""
-
-    by_plugin: Mapping[str, FieldService] = field(default_factory=dict)
-
-    @property
-    def extra(self) -> dict[str, object]:
-        return {name: service.extra for name, service in self.by_plugin.items() if service.extra is not None}
-
-    @property
-    def tools(self) -> list[Mapping[str, object]]:
-        return [tool for service in self.by_plugin.values() for tool in service.tools]
-
-    @property
-    def candidates(self) -> int | None:
-        return next((s.candidates for s in self.by_plugin.values() if s.candidates is not None), None)
-
-    @property
-    def constraint(self) -> ConstraintMaker | None:
-        return next((s.constraint for s in self.by_plugin.values() if s.constraint is not None), None)
-
-    def reports(self) -> dict[str, object]:
-        """What plugins tell about the answer, at its end. One that fails tells nothing."""
-        told: dict[str, object] = {}
-        for name, service in self.by_plugin.items():
-            if service.report is None:
-                continue
-            try:
-                told[name] = service.report()
-            except Exception:
-                log.exception("the report of a plugin failed", plugin=name)
-        return told
-
-
 def refuse_unserved(fields: GenerationFields) -> None:
     """Raise InvalidRequest for a parameter of the OpenAI API that this server cannot honour."""
     for name, accepted in _ACCEPTED.items():
@@ -116,26 +81,9 @@ def find_services(
 ) -> Services:
     """Offer what is ``left_over`` to the plugins. Raises InvalidRequest for a field that changes the answer
     and that no plugin takes; others are ignored and logged."""
-    open_fields = _substantial(left_over)
-    found: dict[str, FieldService] = {}
-    for plugin, call in plugins.hook("serve_fields").calls if open_fields else ():
-        request = ApiRequest(endpoint, dict(open_fields), fields.n or 1, bool(fields.stream))
-        service = call(request)
-        if service is None:
-            continue
-        if not isinstance(service, FieldService):
-            log.warning("serve_fields answered no FieldService", plugin=plugin)
-            continue
-        found[plugin] = service
-        for name in service.fields:
-            open_fields.pop(name, None)
-    _refuse_or_log(open_fields)
-    services = Services(found)
-    constraining = [name for name, service in found.items() if service.constraint is not None]
-    if len(constraining) > 1:
-        raise InvalidRequest(f"the plugins {' and '.join(constraining)} cannot both constrain an answer")
-    if services.candidates is not None and (fields.n or 1) != 1:
-        raise InvalidRequest("n must be 1 where a winner is chosen among candidates", param="n")
+    request = ApiRequest(endpoint, _substantial(left_over), fields.n or 1, bool(fields.stream))
+    services, unserved = ask_plugins(plugins, request)
+    _refuse_or_log(unserved)
     return services
 
 
@@ -170,10 +118,7 @@ def _format_of(response_format: object) -> str:
 def _refuse_or_log(open_fields: Mapping[str, Any]) -> None:
     for name in open_fields:
         if plugin := PLUGIN_OF.get(name):
-            raise InvalidRequest(
-                f"{name} needs the plugin {plugin!r} (the package reame-{plugin}), which is not used here",
-                param=name,
-            )
+            raise InvalidRequest(needs_plugin(name, plugin), param=name)
         if name.startswith("reame."):
             raise InvalidRequest(f"{printable(name)} is no field of this server or of its plugins", param=name)
     ignored = [printable(name) for name in open_fields if name not in _HINTS]

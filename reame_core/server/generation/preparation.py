@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from reame_core.engine.request import MAX_CHOICES, Request, SamplingParams
 from reame_core.errors import InvalidRequest
 from reame_core.models.prompt import chat_tokens
-from reame_core.server.generation.fields import Services, find_services, refuse_unserved, template_variables
+from reame_core.plugins.services import Services
+from reame_core.server.generation.fields import find_services, refuse_unserved, template_variables
 from reame_core.server.generation.prompts import Prompt, completion_prompts
 
 if TYPE_CHECKING:
@@ -82,6 +83,10 @@ def prepare_completion(
     services = find_services(model.plugins, "completions", completion, left_over)
     n = count(completion)
     _check_best_of(completion, n)
+    if completion.best_of is not None and services.candidates is not None:
+        raise InvalidRequest(
+            "best_of and a choice among candidates exclude each other: leave best_of out", param="best_of"
+        )
     if completion.echo and completion.logprobs is not None:
         raise InvalidRequest("echo together with logprobs is not supported", param="echo")
     prompts = completion_prompts(model, completion.prompt, completion.suffix)
@@ -124,11 +129,13 @@ def _request(
     switches = fields.reame
     bypass = fields.cache_prompt is False or (switches is not None and switches.cache == "bypass")
     selects = n > count(fields)
+    sampling = _sampling(server, fields)
     return Request(
         prompt=prompt,
         max_tokens=max_tokens,
         n=n,
-        sampling=_sampling(server, fields),
+        sampling=sampling,
+        sampling_by_choice=services.sampling(sampling),
         stop=stop,
         stop_tokens=frozenset(fields.stop_token_ids or ()),
         ignore_end=bool(fields.ignore_eos),
@@ -137,9 +144,10 @@ def _request(
         reuse=not bypass,
         speculate=switches is None or switches.speculation is not False,
         select=services.candidates is not None,
+        wave=services.wave,
         constraint=services.constraint,
         tenant=tenant,
-        extra=services.extra,
+        extra=services.new_extra(),
     )
 
 
