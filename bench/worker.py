@@ -37,7 +37,7 @@ class Timing:
 
 class Worker:
     """Starts with no OpenMP variables but those of ``environ``. ``library_first`` loads llama.cpp before
-    Reame can set any."""
+    Reame can set any; ``adapt`` lets the number of threads follow busy neighbours."""
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class Worker:
         cells: int = 1024,
         environ: Mapping[str, str] | None = None,
         library_first: bool = False,
+        adapt: bool = False,
     ) -> None:
         inherited = {key: value for key, value in os.environ.items() if key not in OPENMP}
         self._process = subprocess.Popen(
@@ -66,6 +67,7 @@ class Worker:
                 repacked=buffers.repacked,
                 cells=cells,
                 library_first=library_first,
+                adapt=adapt,
             )["cells"]
         except BaseException:
             self.close()

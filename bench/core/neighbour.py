@@ -1,6 +1,6 @@
-"""A busy neighbour: decoding through the engine beside one process that computes all the time, against
-decoding on an idle machine, for several ways of OpenMP's threads to wait. Each way is a process of its own,
-since libgomp reads its variables when it is loaded."""
+"""Busy neighbours: decoding through the engine beside one and two processes that compute all the time, against
+decoding on an idle machine: with threads that follow the neighbours, with fixed numbers of threads, and with
+OpenMP's own way to wait. Each way is a process of its own, since libgomp reads its variables when it is loaded."""
 
 from __future__ import annotations
 
@@ -15,72 +15,74 @@ from bench.case import Case
 from bench.report import Figure, Result, Target
 from bench.rounds import ratios, rounds
 from bench.worker import Worker
-from reame_core.llama.bindings import SPIN_COUNT
 
-PROMPT, LONG_PROMPT, TOKENS, MOST_SECONDS = 64, 512, 48, 8.0
-IDLE, BUSY, LONG = "idle", "busy", "idle, long prompt"
-REAME, LIBRARY = f"Reame ({SPIN_COUNT})", "library default"
-OTHERS = {
-    "spin 100": {"GOMP_SPINCOUNT": "100"},
-    "spin 10000": {"GOMP_SPINCOUNT": "10000"},
-    "passive": {"OMP_WAIT_POLICY": "passive"},
-}
+PROMPT, LONG_PROMPT, TOKENS, LONG_TOKENS, MOST_SECONDS = 64, 512, 48, 24, 6.0
+IDLE, LONG, BUSY, BUSIER = "idle", "idle, longer", "beside one busy process", "beside two"
+REAME, ALL, ONE, LIBRARY = "Reame", "all threads", "one thread", "library default"
 
 
 def measure(case: Case, result: Result) -> None:
     tokens = case.size(TOKENS)
     with ExitStack() as stack:
-        workers = {
-            name: stack.enter_context(
-                Worker(
-                    case.path,
-                    case.threads,
-                    case.buffers,
-                    environ=OTHERS.get(name),
-                    library_first=name == LIBRARY,
-                )
+
+        def worker(threads: int = case.threads, *, adapt: bool = False, library_first: bool = False) -> Worker:
+            return stack.enter_context(
+                Worker(case.path, threads, case.buffers, adapt=adapt, library_first=library_first)
             )
-            for name in (REAME, LIBRARY, *OTHERS)
+
+        workers = {
+            REAME: worker(adapt=True),
+            ALL: worker(),
+            ONE: worker(1),
+            LIBRARY: worker(library_first=True),
         }
-        for worker in workers.values():
-            worker.request(PROMPT, 4)
+        for one in workers.values():
+            one.request(PROMPT, 4)
         runs: dict[tuple[str, str], Callable[[], float]] = {}
-        for name, worker in workers.items():
-            runs[name, IDLE] = partial(_rate, worker, PROMPT, tokens)
-            runs[name, BUSY] = partial(_rate_beside_busy_process, worker, tokens)
+        for name, one in workers.items():
+            runs[name, IDLE] = partial(_rate, one, PROMPT, tokens)
+            runs[name, BUSY] = partial(_rate_beside, one, tokens, 1)
+            runs[name, BUSIER] = partial(_rate_beside, one, tokens, 2)
             if name in (REAME, LIBRARY):
                 # Over a longer context the threads have more to wait for.
-                runs[name, LONG] = partial(_rate, worker, LONG_PROMPT, tokens)
+                runs[name, LONG] = partial(_rate, one, LONG_PROMPT, case.size(LONG_TOKENS))
         rates = rounds(case.rounds, runs, case.quiet)
+    _report(rates, result)
+    result.notes.append(f"{case.threads} threads; the first second beside a neighbour is part of the figures")
+
+
+def _report(rates: dict[tuple[str, str], list[float]], result: Result) -> None:
     for prompt, scene in ((PROMPT, IDLE), (LONG_PROMPT, LONG)):
         cost = [100 * (1 - ratio) for ratio in ratios(rates[REAME, scene], rates[LIBRARY, scene])]
         title = f"{REAME}: cost on an idle machine, prompt of {prompt}"
         result.figures.append(Figure.of(title, cost, "%", Target("≤", 5)))
-    for name in workers:
-        idle, busy = rates[name, IDLE], rates[name, BUSY]
+    for name in (REAME, ALL, ONE, LIBRARY):
+        shares = ratios(rates[name, BUSY], rates[name, IDLE])
         target = Target("≥", 0.40) if name == REAME else None
-        result.figures += [
-            Figure.of(f"{name}: beside a busy process / idle", ratios(busy, idle), target=target),
-            Figure.of(f"{name}: idle", idle, "tokens/s"),
-            Figure.of(f"{name}: beside a busy process", busy, "tokens/s"),
-        ]
+        result.figures.append(Figure.of(f"{name}: {BUSY} / idle", shares, target=target))
+    for scene in (BUSY, BUSIER):
+        best = [max(pair) for pair in zip(rates[ALL, scene], rates[ONE, scene], strict=True)]
+        title = f"{REAME} / better fixed number of threads, {scene}"
+        result.figures.append(Figure.of(title, ratios(rates[REAME, scene], best), target=Target("≥", 0.90)))
+    for (name, scene), values in rates.items():
+        result.figures.append(Figure.of(f"{name}: {scene}", values, "tokens/s"))
 
 
 def _rate(worker: Worker, prompt: int, tokens: int) -> float:
     return worker.request(prompt, tokens).rate
 
 
-def _rate_beside_busy_process(worker: Worker, tokens: int) -> float:
-    with busy_process():
+def _rate_beside(worker: Worker, tokens: int, neighbours: int) -> float:
+    with busy_processes(neighbours):
         return worker.request(PROMPT, tokens, MOST_SECONDS).rate
 
 
 @contextmanager
-def busy_process() -> Iterator[None]:
-    """One core's worth of somebody else's work."""
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as process:
+def busy_processes(count: int) -> Iterator[None]:
+    """So many cores' worth of somebody else's work."""
+    with ExitStack() as stack:
+        for _ in range(count):
+            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(process.kill)
         time.sleep(0.3)
-        try:
-            yield
-        finally:
-            process.kill()
+        yield
