@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from reame_core.engine.backend import Backend as Backend
+from reame_core.engine.backend import ModelInfo as ModelInfo
 from reame_core.engine.backend import Rows as Rows
 from reame_core.errors import PluginError
 
 if TYPE_CHECKING:
-    from reame_core.engine.backend import Backend, ModelInfo
     from reame_core.engine.batch_cost import BatchCost
     from reame_core.engine.events import Event
     from reame_core.engine.request import Request, SamplingParams
