@@ -104,16 +104,7 @@ class Service:
     def _written(self, wishes: Sequence[DraftWish]) -> dict[int, Pen]:
         lanes = self._with_lanes(wishes)
         ready = self._read(wishes, lanes)
-        pens = {
-            index: Pen(
-                wishes[index],
-                self._options.max_draft,
-                self._options.p_min,
-                self._size,
-                self._backend.info.end_tokens,
-            )
-            for index in ready
-        }
+        pens = {index: self._pen(wishes[index]) for index in ready}
         writing = ready
         while writing:
             for index, line in zip(writing, self._backend.logits(), strict=True):
