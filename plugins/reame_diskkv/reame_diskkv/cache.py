@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeVar
 
-from reame_diskkv.block_file import Block, DamagedBlock, read_block
+from reame_diskkv.block_file import Block, DamagedBlock
 from reame_diskkv.chain import root_key
-from reame_diskkv.codec import Decompressor
 from reame_diskkv.counts import Counts
 from reame_diskkv.index import Index, IndexBroken, IndexUnusable
 from reame_diskkv.lookup import Prompt, Step, longest_chain
 from reame_diskkv.prices import Prices
+from reame_diskkv.reading import ReadingAhead
 from reame_diskkv.store import Store
 from reame_diskkv.writer import Writer
 
@@ -44,13 +46,14 @@ class Shape:
 class Cache:
     """For the engine's thread. Nothing here raises on account of the disk: what cannot be read is a miss."""
 
-    def __init__(self, shape: Shape, store: Store, writer: Writer, counts: Counts) -> None:
+    def __init__(self, shape: Shape, store: Store, writer: Writer, counts: Counts, threads: int) -> None:
+        """``threads`` is how many may compute here."""
         self.shape = shape
         self.store = store
         self.writer = writer
         self.counts = counts
         self.prices = Prices()
-        self._decompressor = Decompressor()
+        self._reading = ReadingAhead(store.folder, threads)
         self._index: Index | None = None
         self._generation = -1
         self._roots: dict[str, bytes] = {}
@@ -58,9 +61,20 @@ class Cache:
         """Keys that the index may still list until the writer gets to it."""
 
     def close(self) -> None:
+        self._reading.close()
+        self._close_index()
+
+    def _close_index(self) -> None:
         if self._index is not None:
             self._index.close()
             self._index = None
+
+    def prepare(self) -> None:
+        """Do now what the first prompt would wait for."""
+        root = root_key(self.shape.namespace, "", self.shape.block_tokens)
+        entry = self.ask(lambda index: index.after(root, b""))
+        if entry is not None:
+            self._reading.reserve(entry.raw_bytes)
 
     def root(self, tenant: str) -> bytes:
         """The root of all chains of a tenant."""
@@ -105,14 +119,14 @@ class Cache:
         except IndexUnusable:
             self.counts.failures["index"] += 1
         except IndexBroken:
-            self.close()
+            self._close_index()
             # The writer meets the same trouble at its next step, and makes the index anew.
             self.writer.do(lambda store: store.examine())
         return None
 
     def _opened(self) -> Index:
         if self._index is None or self._generation != self.store.generation:
-            self.close()
+            self._close_index()
             generation = self.store.generation
             self._index = Index(self.store.folder.path, read_only=True, patience=_PATIENCE_SECONDS)
             self._generation = generation
@@ -120,21 +134,26 @@ class Cache:
 
     # Restoring
 
-    def load(self, step: Step) -> memoryview | None:
-        """The verified cells of a block, valid until the next one is loaded. None where they are damaged: the
-        block is removed then."""
+    def states(self, steps: Sequence[Step]) -> Iterator[memoryview | None]:
+        """The verified cells of one block after the other, each valid until the next one is asked for. To be
+        closed. None at the end where a block is damaged, which is removed then."""
+        with closing(self._reading.results([step.block for step in steps])) as results:
+            for step, result in zip(steps, results, strict=True):
+                state = self._state(step.block.key, result)
+                yield state
+                if state is None:
+                    return
+
+    def _state(self, key: bytes, result: Future[tuple[Block, memoryview]]) -> memoryview | None:
         try:
-            data = self.store.folder.read(step.block.key)
-            _, state = read_block(data, step.block, self._decompressor)
+            return result.result()[1]
         except FileNotFoundError:
-            self.discard(step.block.key)
+            self.discard(key)
         except DamagedBlock:
             self.counts.failures["damaged"] += 1
-            self.discard(step.block.key)
+            self.discard(key)
         except OSError:
             self.counts.failures["read"] += 1
-        else:
-            return state
         return None
 
     def discard(self, key: bytes) -> None:

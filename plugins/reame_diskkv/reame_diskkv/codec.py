@@ -3,6 +3,9 @@
 Half-precision numbers have a high byte with sign, exponent and two bits of the fraction, and a low byte that
 is noise. So only the high bytes are compressed; the low ones are stored as they are, which is faster than
 letting the compressor find out. What does not become smaller (quantised caches) is stored whole.
+
+The high bytes are compressed piece by piece, so that a piece is still in the processor's cache when it is put
+together with its low bytes.
 """
 
 from __future__ import annotations
@@ -11,10 +14,15 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from reame_diskkv.scratch import Scratch
+
 WHOLE, SPLIT = 0, 1
+PIECE = 128 << 10
+"""High bytes in one frame."""
 WORTH_IT = 0.97
 """Stored compressed from this share of the original size downwards."""
 _FAILURES_BEFORE_RARE, _RARELY = 8, 64
+_FRAME_SIZE = np.dtype("<u4")
 
 Bytes = bytes | memoryview
 
@@ -24,19 +32,31 @@ class Compressor:
 
     def __init__(self, level: int = 1) -> None:
         self._zstd = zstandard.ZstdCompressor(level=level, write_content_size=True)
+        self._high = np.empty(PIECE, np.uint8)
         self._failures = 0
 
     def compress(self, state: bytes) -> tuple[int, list[Bytes]]:
         """(codec, the parts of the payload)."""
         if self._failures < _FAILURES_BEFORE_RARE or self._failures % _RARELY == 0:
-            pairs = np.frombuffer(state, np.uint8)
-            high = self._zstd.compress(np.ascontiguousarray(pairs[1::2]).data)
-            low = np.ascontiguousarray(pairs[0::2])
-            if len(high) + len(low) <= WORTH_IT * len(state):
+            parts = self._split(state)
+            if sum(map(len, parts)) <= WORTH_IT * len(state):
                 self._failures = 0
-                return SPLIT, [low.data, high]
+                return SPLIT, parts
         self._failures += 1
         return WHOLE, [state]
+
+    def _split(self, state: bytes) -> list[Bytes]:
+        """Sizes of the frames, the low bytes, the frames."""
+        pairs = np.frombuffer(state, "<u2", len(state) // 2)
+        low, high = np.empty(len(pairs), np.uint8), self._high
+        frames = []
+        for start in range(0, len(pairs), PIECE):
+            piece = pairs[start : start + PIECE]
+            np.copyto(low[start : start + PIECE], piece, casting="unsafe")
+            np.right_shift(piece, 8, out=high[: len(piece)], casting="unsafe")
+            frames.append(self._zstd.compress(high[: len(piece)].data))
+        sizes = np.array([len(frame) for frame in frames], _FRAME_SIZE)
+        return [sizes.tobytes(), low.data, state[2 * len(pairs) :], *frames]
 
 
 class Decompressor:
@@ -45,8 +65,11 @@ class Decompressor:
 
     def __init__(self) -> None:
         self._zstd = zstandard.ZstdDecompressor()
-        self._high = np.empty(0, np.uint8)
-        self._pairs = np.empty(1, "<u2")
+        self._scratch = Scratch()
+
+    def reserve(self, length: int) -> None:
+        """Get memory for states of ``length`` bytes."""
+        self._scratch.reserve(length)
 
     def decompress(self, codec: int, payload: memoryview, length: int) -> memoryview:
         """The state of ``length`` bytes. Raises ValueError for what is no such payload."""
@@ -56,35 +79,33 @@ class Decompressor:
             return payload
         if codec != SPLIT:
             raise ValueError(f"unknown codec {codec}")
-        lows = (length + 1) // 2
-        low = np.frombuffer(payload[:lows], np.uint8)
-        frame = payload[lows:]
-        try:
-            # Asked before anything is allocated: a frame may claim to be of any size.
-            if len(low) != lows or zstandard.frame_content_size(frame) != length // 2:
-                raise ValueError("sizes that do not agree")
-            high = self._unpacked(frame, length // 2)
-        except zstandard.ZstdError as error:
-            raise ValueError(str(error)) from None
-        return self._joined(low, high)
+        highs, lows = length // 2, (length + 1) // 2
+        # Sizes are compared before anything is allocated for them.
+        sizes = np.frombuffer(payload, _FRAME_SIZE, -(-highs // PIECE))
+        if sizes.nbytes + lows + int(sizes.sum(dtype=np.uint64)) != len(payload):
+            raise ValueError("sizes that do not agree")
+        low = np.frombuffer(payload, np.uint8, lows, sizes.nbytes)
+        return self._joined(low, payload[sizes.nbytes + lows :], sizes.tolist(), highs)
+
+    def _joined(self, low: NDArray[np.uint8], frames: memoryview, sizes: list[int], highs: int) -> memoryview:
+        pairs, begin = self._scratch.of(2 * len(low)).view("<u2"), 0
+        for start, size in zip(range(0, highs, PIECE), sizes, strict=True):
+            end = min(start + PIECE, highs)
+            high = self._unpacked(frames[begin : begin + size], end - start)
+            begin += size
+            np.left_shift(high, 8, out=pairs[start:end], dtype="<u2")
+            pairs[start:end] |= low[start:end]
+        pairs[highs:] = low[highs:]
+        return pairs.view(np.uint8)[: highs + len(low)].data
 
     def _unpacked(self, frame: memoryview, length: int) -> NDArray[np.uint8]:
-        if len(self._high) < length:
-            self._high = np.empty(length, np.uint8)
-            self._pairs = np.empty(length + 1, "<u2")
-        high = self._high[:length]
-        done = 0
-        with self._zstd.stream_reader(frame, read_across_frames=False) as reader:
-            while done < length and (count := reader.readinto(high[done:].data)):
-                done += count
-        if done != length:
-            raise ValueError(f"{done} bytes instead of {length}")
+        try:
+            # A frame may claim to be of any size.
+            if zstandard.frame_content_size(frame) != length:
+                raise ValueError("a frame of another size")
+            high = np.frombuffer(self._zstd.decompress(frame), np.uint8)
+        except zstandard.ZstdError as error:
+            raise ValueError(str(error)) from None
+        if len(high) != length:
+            raise ValueError(f"{len(high)} bytes instead of {length}")
         return high
-
-    def _joined(self, low: NDArray[np.uint8], high: NDArray[np.uint8]) -> memoryview:
-        pairs = self._pairs[: len(low)]
-        whole = pairs[: len(high)]
-        np.left_shift(high, 8, out=whole, dtype="<u2")
-        whole |= low[: len(high)]
-        pairs[len(high) :] = low[len(high) :]
-        return pairs.view(np.uint8)[: len(low) + len(high)].data

@@ -15,9 +15,11 @@ import re
 import secrets
 import stat
 from collections.abc import Iterator, Sequence
+from io import FileIO
 from pathlib import Path
 
 from reame_diskkv.codec import Bytes
+from reame_diskkv.scratch import Scratch
 
 SHARDS = 256
 _NAME = re.compile(r"[0-9a-f]{40}\.kv")
@@ -92,15 +94,29 @@ class BlockFolder:
             if self._sync:
                 os.fsync(shard)
 
-    def read(self, key: bytes, most: int = -1) -> bytes:
-        """The first ``most`` bytes of a block's file, or all of it."""
+    def read_beginning(self, key: bytes, most: int) -> bytes:
+        """The first ``most`` bytes of a block's file."""
+        with self._open_file(key) as (file, _):
+            return file.read(most) or b""
+
+    def read(self, key: bytes, scratch: Scratch) -> memoryview:
+        """All of a block's file, in ``scratch``."""
+        with self._open_file(key) as (file, size):
+            memory, done = scratch.of(size).data, 0
+            while done < size and (count := file.readinto(memory[done:])):
+                done += count
+            return memory[:done]
+
+    @contextlib.contextmanager
+    def _open_file(self, key: bytes) -> Iterator[tuple[FileIO, int]]:
+        """(file, size in bytes) of a block."""
         with self._open_shard(key[0]) as shard:
             descriptor = os.open(_name(key), _READ, dir_fd=shard)
-        with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 (a descriptor)
+        with FileIO(descriptor) as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
                 raise PermissionError(f"block {key.hex()} is no file of ours")
-            return file.read(most) or b"" if most >= 0 else file.readall()
+            yield file, status.st_size
 
     def remove(self, key: bytes) -> bool:
         """Whether there was such a file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from time import perf_counter
 
 from reame_core.plugins.api import KVAccess, SequenceView
@@ -65,17 +66,20 @@ class Restorer:
     def _follow(self, steps: list[Step], kv: KVAccess) -> list[Step]:
         """Restore block after block as far as that goes; the steps that were done."""
         done: list[Step] = []
-        for step in steps:
-            state = self._cache.load(step)
-            if state is None:
-                break
-            # Memory's own prefix may end inside the first block; it is given up only for something better.
-            if kv.length > step.block.start and not kv.cut(step.block.start):
-                break
-            if not kv.restore(step.block.end, state, step.end):
-                if step.whole:
-                    self._cache.counts.failures["refused"] += 1
-                    self._cache.discard(step.block.key)
-                break
-            done.append(step)
+        with closing(self._cache.states(steps)) as states:
+            for step, state in zip(steps, states, strict=False):
+                if state is None or not self._append(step, state, kv):
+                    break
+                done.append(step)
         return done
+
+    def _append(self, step: Step, state: memoryview, kv: KVAccess) -> bool:
+        # Memory's own prefix may end inside the first block; it is given up only for something better.
+        if kv.length > step.block.start and not kv.cut(step.block.start):
+            return False
+        if kv.restore(step.block.end, state, step.end):
+            return True
+        if step.whole:
+            self._cache.counts.failures["refused"] += 1
+            self._cache.discard(step.block.key)
+        return False

@@ -78,8 +78,8 @@ class Service:
         store.attempt(lambda index: None)  # so that the index is there before it is asked
         writer = Writer(store, int(options.queue_mb * 1e6))
         shape = Shape(context.model.name, context.namespace, size)
-        cache = Cache(shape, store, writer, counts)
-        cache.ask(lambda index: None)  # opened now, so that no prompt waits for that
+        cache = Cache(shape, store, writer, counts, context.model.threads)
+        cache.prepare()
         return cls(options, cache, context.piece)
 
     def close(self) -> None:

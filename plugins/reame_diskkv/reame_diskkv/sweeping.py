@@ -29,7 +29,7 @@ def sweep(index: Index, folder: BlockFolder, shard: int, counts: Counts, now: fl
 def _adopt(index: Index, folder: BlockFolder, key: bytes, size: int, stamp: float) -> bool:
     """Add a block by its file; one that is damaged is removed. False in that case."""
     try:
-        header = read_header(folder.read(key, LONGEST_HEADER))
+        header = read_header(folder.read_beginning(key, LONGEST_HEADER))
         if header.block.key != key or header.size + header.stored_length != size:
             raise DamagedBlock("another block than its name says, or cut off")
     except FileNotFoundError:

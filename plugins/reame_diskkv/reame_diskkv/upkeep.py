@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from reame_core.errors import ReameError, UsageError
-from reame_diskkv.block_file import DamagedBlock, read_block
-from reame_diskkv.codec import Decompressor
+from reame_diskkv.block_file import DamagedBlock
 from reame_diskkv.counts import Counts
 from reame_diskkv.folder import SHARDS, BlockFolder
 from reame_diskkv.index import Index, IndexBroken, IndexUnusable
 from reame_diskkv.options import Options
+from reame_diskkv.reading import BlockReader
 from reame_diskkv.service import folder_of, limits_of
 from reame_diskkv.store import Limits, Store
 
@@ -76,13 +76,13 @@ def open_for_changing(options: Options, limits: Limits | None = None) -> Iterato
 def verify(store: Store, progress: Callable[[int], None] = lambda shard: None) -> Verified:
     """Read every block and compare all its checksums; damaged ones are removed."""
     blocks = damaged = unreadable = 0
-    decompressor = Decompressor()
+    reader = BlockReader(store.folder)
     for shard in range(SHARDS):
         progress(shard)
         for key, _, _ in store.folder.blocks_of(shard):
             blocks += 1
             try:
-                block, _ = read_block(store.folder.read(key), None, decompressor)
+                block, _ = reader.read(key)
                 if block.key != key:
                     raise DamagedBlock("another block than its name says")
             except DamagedBlock:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from reame_diskkv.block_file import Block, read_block
+from reame_diskkv.block_file import Block
 from reame_diskkv.chain import encode, root_key
-from reame_diskkv.codec import Decompressor
 from reame_diskkv.counts import Counts
 from reame_diskkv.folder import BlockFolder
 from reame_diskkv.index import Index
 from reame_diskkv.lookup import Prompt, Step, longest_chain
+from reame_diskkv.reading import BlockReader
 from reame_diskkv.store import Limits, Store
 
 SIZE = 4
@@ -91,7 +91,7 @@ class TestStore:
 
     def readable(self, step: Step) -> bool:
         try:
-            _, state = read_block(self.folder.read(step.block.key), step.block, Decompressor())
+            _, state = BlockReader(self.folder).read(step.block.key, step.block)
         except FileNotFoundError:
             return False
         assert state == state_of(step.block, len(state))

@@ -233,7 +233,7 @@ def test_links_are_not_followed_and_foreign_files_not_touched(make: Make, tmp_pa
     assert (shard / "notes.txt").exists()
     assert link.is_symlink()
     with pytest.raises(OSError):
-        store.folder.read(key)
+        store.folder.read_beginning(key, 100)
     for other in range(256):
         if not (store.path / "blocks" / f"{other:02x}").exists():
             (store.path / "blocks" / f"{other:02x}").symlink_to(outside)
