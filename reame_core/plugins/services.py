@@ -1,4 +1,4 @@
-"""What plugins do for one request: the ``serve_fields`` hook, asked on behalf of HTTP and of the command line."""
+"""What plugins do for one request: the ``serve_fields`` hook, asked for HTTP and for the command line."""
 
 from __future__ import annotations
 
