@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         KVAccess,
         Metric,
         PluginContext,
+        RunOption,
         SequenceView,
         ServerAccess,
         Stage,
@@ -137,6 +138,14 @@ def serve_fields(request: ApiRequest) -> FieldService | None:
 @hookspec
 def metrics() -> Sequence[Metric] | None:
     """Answer what to add to ``/metrics``. Called at each scrape, on the server's event loop."""
+
+
+@hookspec
+def run_options() -> Sequence[RunOption] | None:
+    """Answer options to add to ``reame run``: fields of its request, which ``serve_fields`` is then asked about.
+
+    Called when ``reame run`` shows its help or meets an option that is none of the core's. No engine runs and
+    ``startup`` has not been called."""
 
 
 @hookspec

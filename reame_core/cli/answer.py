@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reame_core.cli.terminal import note, write
-from reame_core.engine.events import Failed, Finished, TextDelta
+from reame_core.engine.events import Failed, Finished, TextDelta, Won
 from reame_core.errors import EngineError
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ class Choice:
     logprobs: list[TokenLogprob] = field(default_factory=list)
     finished: Finished | None = None
     error: Exception | None = None
+    won: bool = False
+    """Whether it was chosen among all."""
     written: int = 0
     """How many of ``parts`` are on stdout."""
 
@@ -44,6 +46,8 @@ class Choice:
                 self.finished = event
             case Failed():
                 self.error = event.error
+            case Won():
+                self.won = True
 
     def write_new(self) -> None:
         fresh = "".join(self.parts[self.written :])
@@ -57,6 +61,12 @@ def collect(events: Iterable[Event], count: int) -> list[Choice]:
     for event in events:
         choices[event.choice].take(event)
     return _complete(choices)
+
+
+def winner(choices: list[Choice]) -> Choice:
+    """The one that was chosen; where nobody has chosen, the first that has ended by itself, or the first."""
+    ended = [choice for choice in choices if choice.finished is not None and choice.finished.reason == "stop"]
+    return next((choice for choice in choices if choice.won), (ended or choices)[0])
 
 
 def show(events: Iterable[Event], count: int, *, headings: bool) -> list[Choice]:

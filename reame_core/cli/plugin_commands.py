@@ -13,7 +13,10 @@ from reame_core.cli.options import plugin_selection, settings_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reame_core.plugins.manager import PluginManager
+
 _FOUND = "reame.plugin_commands"
+_PLUGINS = "reame.command_line_plugins"
 
 
 def plugin_commands(ctx: click.Context) -> Mapping[str, click.Command]:
@@ -26,10 +29,18 @@ def plugin_commands(ctx: click.Context) -> Mapping[str, click.Command]:
 
 
 def _ask(ctx: click.Context) -> Mapping[str, click.Command]:
-    from reame_core.plugins.manager import PluginManager
-
-    log_to_stderr()
-    manager = PluginManager(plugin_selection(settings_of(ctx)))
     collected = click.Group()
-    manager.hook("register_commands").all(collected)
+    command_line_plugins(ctx).hook("register_commands").all(collected)
     return collected.commands
+
+
+def command_line_plugins(ctx: click.Context) -> PluginManager:
+    """The plugins that file and environment choose, which are loaded once. Raises a UsageError."""
+    meta = ctx.find_root().meta
+    if _PLUGINS not in meta:
+        from reame_core.plugins.manager import PluginManager
+
+        log_to_stderr()
+        meta[_PLUGINS] = PluginManager(plugin_selection(settings_of(ctx)))
+    plugins: PluginManager = meta[_PLUGINS]
+    return plugins

@@ -22,6 +22,11 @@ class Outcome:
     description: Mapping[str, object]
     """Of the session: threads, buffers, ..."""
     choices: list[Choice]
+    """All that were computed."""
+    answers: list[Choice]
+    """Those of them that are the answer."""
+    plugins: Mapping[str, object]
+    """What plugins tell about it."""
     seed: int | None
     """None where nothing was drawn."""
     load_ms: float
@@ -54,7 +59,7 @@ def json_object(outcome: Outcome) -> dict[str, object]:
         reused.update(choice.usage.reused)
     return {
         "model": outcome.model,
-        "choices": [_choice_object(choice) for choice in outcome.choices],
+        "choices": [_choice_object(choice) for choice in outcome.answers],
         "usage": _total_usage(finished),
         "reused": dict(reused),
         "timings": {
@@ -64,6 +69,7 @@ def json_object(outcome: Outcome) -> dict[str, object]:
         },
         "seed": outcome.seed,
         "session": {name: _jsonable(value) for name, value in outcome.description.items()},
+        **({"plugins": dict(outcome.plugins)} if outcome.plugins else {}),
     }
 
 

@@ -18,12 +18,16 @@ from reame_core.cli.options import (
     sampling_options,
     settings_of,
 )
+from reame_core.cli.plugin_options import RunCommand, choices_wanted, options_given, plugin_fields
 from reame_core.cli.prompt import check_text, is_interactive, read_prompt
 from reame_core.cli.serve_command import serve_model
 from reame_core.errors import EngineError, InvalidRequest, ReameError, UsageError
+from reame_core.plugins.api import ApiRequest
+from reame_core.plugins.services import Services, ask_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, Literal
 
     from reame_core.cli.answer import Choice
     from reame_core.config import Settings
@@ -31,9 +35,11 @@ if TYPE_CHECKING:
     from reame_core.session import Session
 
 SOME_TOKEN = (0,)
+MOST_AT_ONCE = 16
+"""Choices that are computed together where the settings say nothing: beyond that rows stop to be cheap."""
 
 
-@click.command(short_help="Answer one prompt, or chat.")
+@click.command(cls=RunCommand, short_help="Answer one prompt, or chat.")
 @click.argument("model")
 @click.argument("prompt", required=False)
 @click.option("--system", metavar="TEXT", help="Instructions that come before the prompt.")
@@ -74,9 +80,13 @@ def run(
     if verbose:
         log_more()
     settings = settings_of(ctx)
+    fields = plugin_fields(ctx, settings)
+    field_option = next((option.option for option, _ in options_given(ctx)), None)
     if as_server:
         if prompt is not None:
             raise InvalidRequest("--serve takes no prompt: clients send theirs", param="prompt")
+        if field_option is not None:
+            raise InvalidRequest(f"--serve takes no {field_option}: that belongs to each request", param="serve")
         serve_model(settings, model)
         return
     if prompt is None and is_interactive():
@@ -86,7 +96,7 @@ def run(
             system=system,
             seed=seed,
             stop=stop,
-            refused=_for_one_answer(count, logprobs, raw, as_json),
+            refused=_for_one_answer(count, logprobs, raw, as_json) or field_option,
         )
         return
     if raw and system is not None:
@@ -109,7 +119,25 @@ def run(
         as_json=as_json,
         verbose=verbose,
         seed=seed if sampled else None,
+        parallel=_parallel(settings, max(count, choices_wanted(ctx))),
+        services=lambda session: _services(session, fields, raw=raw, count=count),
     )
+
+
+def _parallel(settings: Settings, choices: int) -> int:
+    """How many choices to compute at once: as many as a plugin wants, unless somebody has set another number."""
+    configured = settings.values.engine.parallel
+    by_default = settings.origin("engine.parallel").kind == "default"
+    return min(choices, max(configured, MOST_AT_ONCE) if by_default else configured)
+
+
+def _services(session: Session, fields: dict[str, Any], *, raw: bool, count: int) -> Services:
+    """What plugins do for the request. Raises InvalidRequest where one that was there has failed to start."""
+    endpoint: Literal["chat", "completions"] = "completions" if raw else "chat"
+    services, unserved = ask_plugins(session.plugins, ApiRequest(endpoint, fields, count, streamed=False))
+    for field in unserved:
+        raise InvalidRequest(f"no plugin serves {field} here: its plugin could not be started", param=field)
+    return services
 
 
 def _chat(
@@ -147,10 +175,12 @@ def answer(
     as_json: bool,
     verbose: bool,
     seed: int | None,
+    parallel: int,
+    services: Callable[[Session], Services],
 ) -> None:
-    """Load ``model``, put the prompt's tokens and its own stop texts into ``request``, and print what comes of
-    it."""
-    from reame_core.cli.answer import collect, show
+    """Load ``model``, put the prompt's tokens, its own stop texts and what plugins want into ``request``, and print
+    what comes of it."""
+    from reame_core.cli.answer import collect, show, winner
     from reame_core.cli.report import Outcome, json_object, lines
     from reame_core.cli.terminal import note, write
     from reame_core.session import open_session
@@ -160,19 +190,28 @@ def answer(
     with open_session(
         settings,
         model,
-        parallel=min(request.n, settings.values.engine.parallel),
+        parallel=parallel,
         progress=note if talking else lambda _: None,
         selection=plugin_selection(settings),
     ) as session:
         prompt, stops = prompt_of(session)
-        request = replace(request, prompt=prompt, stop=(*request.stop, *stops))
+        served = services(session)
+        request = served.applied_to(replace(request, prompt=prompt, stop=(*request.stop, *stops)))
         loaded = perf_counter()
         with closing(session.stream(request)) as events:
-            choices = collect(events, request.n) if as_json else show(events, request.n, headings=talking)
+            if as_json or request.select:
+                choices = collect(events, request.n)
+            else:
+                choices = show(events, request.n, headings=talking)
+        answers = [winner(choices)] if request.select else choices
+        if request.select and not as_json:
+            write(f"{answers[0].text}\n")
         outcome = Outcome(
             model=session.info.name,
             description=session.description,
             choices=choices,
+            answers=answers,
+            plugins=served.reports(),
             seed=seed,
             load_ms=1000 * (loaded - begun),
             total_ms=1000 * (perf_counter() - loaded),
@@ -181,9 +220,8 @@ def answer(
             import json
 
             write(json.dumps(json_object(outcome), ensure_ascii=False, allow_nan=False) + "\n")
-        if verbose:
-            for line in lines(outcome):
-                note(line)
+        for line in (*served.notes(), *(lines(outcome) if verbose else ())):
+            note(line)
     _raise_failure(choices)
 
 

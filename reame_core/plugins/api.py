@@ -436,6 +436,25 @@ class FieldService:
 
 
 @dataclass(frozen=True, slots=True)
+class RunOption:
+    """An option of ``reame run`` that is a field of the request, as a client would send it."""
+
+    option: str
+    """As it is typed, such as ``--best-of``."""
+    field: str
+    """The name in ``ApiRequest.fields``."""
+    key: str | None
+    """Of the field's object, where the option is a part of it; None where it is the field."""
+    metavar: str
+    """Stands for the value in the help."""
+    help: str
+    read: Callable[[str], object] = str
+    """The field's value for what was typed. Raises ValueError with a sentence."""
+    choices: bool = False
+    """Whether the value, a whole number, says how many choices are computed, so that there is room for them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One value of a metric."""
 

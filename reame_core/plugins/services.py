@@ -11,7 +11,7 @@ from reame_core.errors import InvalidRequest
 from reame_core.plugins.api import ApiRequest, FieldService
 
 if TYPE_CHECKING:
-    from reame_core.engine.request import SamplingParams
+    from reame_core.engine.request import Request, SamplingParams
     from reame_core.plugins.api import ConstraintMaker
     from reame_core.plugins.manager import PluginManager
 
@@ -39,6 +39,19 @@ class Services:
             for name, service in self.by_plugin.items()
         }
         return {name: extra for name, extra in made.items() if extra is not None}
+
+    def applied_to(self, request: Request) -> Request:
+        """``request`` as the plugins want it. Once for each prompt, in their order."""
+        sampling = self.sampling(request.sampling)
+        return replace(
+            request,
+            n=self.candidates or request.n,
+            sampling_by_choice=sampling,
+            select=self.candidates is not None,
+            wave=self.wave,
+            constraint=self.constraint,
+            extra=self.new_extra(),
+        )
 
     @property
     def tools(self) -> list[Mapping[str, object]]:
