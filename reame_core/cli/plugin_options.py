@@ -89,8 +89,8 @@ def options_given(ctx: click.Context) -> list[tuple[RunOption, Any]]:
 
 
 def plugin_fields(ctx: click.Context, settings: Settings) -> dict[str, Any]:
-    """The fields that were asked for. Raises PluginError where the plugin that has them was switched off by another
-    option."""
+    """The fields that were asked for. Raises PluginError where the plugin that has them was switched off by
+    another option."""
     given = options_given(ctx)
     if not given:
         return {}

@@ -86,7 +86,7 @@ def run(
         if prompt is not None:
             raise InvalidRequest("--serve takes no prompt: clients send theirs", param="prompt")
         if field_option is not None:
-            raise InvalidRequest(f"--serve takes no {field_option}: that belongs to each request", param="serve")
+            raise InvalidRequest(f"--serve takes no {field_option}: requests have it", param="serve")
         serve_model(settings, model)
         return
     if prompt is None and is_interactive():
@@ -125,7 +125,7 @@ def run(
 
 
 def _parallel(settings: Settings, choices: int) -> int:
-    """How many choices to compute at once: as many as a plugin wants, unless somebody has set another number."""
+    """How many choices to compute at once: all, up to a limit, unless somebody has set another one."""
     configured = settings.values.engine.parallel
     by_default = settings.origin("engine.parallel").kind == "default"
     return min(choices, max(configured, MOST_AT_ONCE) if by_default else configured)
@@ -133,6 +133,8 @@ def _parallel(settings: Settings, choices: int) -> int:
 
 def _services(session: Session, fields: dict[str, Any], *, raw: bool, count: int) -> Services:
     """What plugins do for the request. Raises InvalidRequest where one that was there has failed to start."""
+    if not fields:
+        return Services()
     endpoint: Literal["chat", "completions"] = "completions" if raw else "chat"
     services, unserved = ask_plugins(session.plugins, ApiRequest(endpoint, fields, count, streamed=False))
     for field in unserved:
@@ -178,8 +180,8 @@ def answer(
     parallel: int,
     services: Callable[[Session], Services],
 ) -> None:
-    """Load ``model``, put the prompt's tokens, its own stop texts and what plugins want into ``request``, and print
-    what comes of it."""
+    """Load ``model``, put the prompt's tokens, its own stop texts and what plugins want into ``request``, and
+    print what comes of it."""
     from reame_core.cli.answer import collect, show, winner
     from reame_core.cli.report import Outcome, json_object, lines
     from reame_core.cli.terminal import note, write
