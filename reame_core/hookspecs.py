@@ -1,5 +1,5 @@
 """The hooks of Reame: five that carry the design, two for drafts that are computed, the lifecycle around them,
-three of the HTTP server and one of the command line.
+three of the HTTP server, one of the command line and one of the catalogue.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import click
     import numpy as np
@@ -154,3 +154,11 @@ def register_commands(cli: click.Group) -> None:
 
     Called when all commands are listed, or when one is wanted that is none of the core's, which comes first.
     No engine runs and ``startup`` has not been called. Import what is heavy inside the commands."""
+
+
+@hookspec
+def register_models() -> Mapping[str, Mapping[str, object]] | None:
+    """Answer models to add to the catalogue: the same tables as in a catalogue file, by name.
+
+    Called at most once a process, on any thread, when all names are listed or when one is wanted that neither
+    the user nor Reame itself knows. ``startup`` has not been called. See docs/models.md for the fields."""

@@ -16,7 +16,8 @@ class Directories:
     config: Path
     """Holds ``reame.toml``."""
     models: Path
-    """Downloaded models."""
+    """Downloaded models. Large, and meant to be looked at by people, so not in a hidden place of the platform's
+    but in ``~/.reame/models``."""
     state: Path
     """What must survive: archives, sessions."""
     cache: Path
@@ -35,7 +36,7 @@ def directories(environment: Mapping[str, str] | None = None) -> Directories:
     user = PlatformDirs("reame", appauthor=False)
     return Directories(
         config=Path(user.user_config_dir),
-        models=Path(user.user_data_dir) / "models",
+        models=Path(os.path.expanduser("~")) / ".reame" / "models",  # noqa: PTH111 (never raises)
         state=Path(user.user_state_dir),
         cache=Path(user.user_cache_dir),
     )

@@ -24,6 +24,11 @@ class GuardedHook:
                 return name, answer
         return None
 
+    def answers(self, *arguments: Any) -> list[tuple[str, Any]]:
+        """(plugin, answer) of every plugin whose answer is not None."""
+        asked = [(name, call(*arguments)) for name, call in self.calls]
+        return [(name, answer) for name, answer in asked if answer is not None]
+
     def all(self, *arguments: Any) -> None:
         """Call every plugin; answers do not matter."""
         for _, call in self.calls:

@@ -100,12 +100,29 @@ def first_shard_or_whole(name: str) -> bool:
     return int(match["number"]) == 1 if match else name.lower().endswith(".gguf")
 
 
+def shard_names(name: str) -> list[str]:
+    """The names of all parts of the split model of which ``name`` is one, in order; of a whole one its own."""
+    match = _SHARD_NAME.fullmatch(name)
+    return split_into(match["stem"], int(match["count"])) if match else [name]
+
+
+def split_into(stem: str, count: int) -> list[str]:
+    """The file names of a model in ``count`` parts."""
+    return [f"{stem}-{i:05}-of-{count:05}.gguf" for i in range(1, count + 1)]
+
+
+def check_file(path: Path) -> None:
+    """Raise ModelError where ``path`` is no GGUF file, or is cut off. Of a split model each part is judged for
+    itself, under any name."""
+    _read_one(path)
+
+
 def _files_of(path: Path) -> list[Path]:
     match = _SHARD_NAME.fullmatch(path.name)
     if match is None:
         return [path]
     number, count = int(match["number"]), int(match["count"])
-    names = [f"{match['stem']}-{i:05}-of-{count:05}.gguf" for i in range(1, count + 1)]
+    names = shard_names(path.name)
     if number != 1:
         raise ModelError(
             f"{printable(path)} is part {number} of a model in {count} files: "

@@ -20,11 +20,11 @@ def test_reame_home_holds_everything(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_without_it_they_are_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    for variable in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     assert directories({}) == Directories(
         config=Path("/home/ada/.config/reame"),
-        models=Path("/home/ada/.local/share/reame/models"),
+        models=Path("/home/ada/.reame/models"),
         state=Path("/home/ada/.local/state/reame"),
         cache=Path("/home/ada/.cache/reame"),
     )
