@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from reame_core.engine.backend import Interrupted, ModelInfo, OutOfCells, Rows
 from reame_core.errors import ConfigError, EngineError, ModelError
 from reame_core.llama.bindings import AbortFlag, last_complaints, lib
+from reame_core.llama.huge_pages import huge_pages
 from reame_core.llama.model import LlamaModel, WeightBuffers
 from reame_core.llama.vocabulary import Vocabulary
 
@@ -73,7 +74,8 @@ class LlamaBackend:
         params.no_perf = True
         params.type_k = params.type_v = KV_TYPES[options.kv_type]
         last_complaints()
-        context = lib.llama_init_from_model(self._model.handle, params)
+        with huge_pages():
+            context = lib.llama_init_from_model(self._model.handle, params)
         if not context:
             reason = "; ".join(last_complaints()[-2:]) or "it gave no reason"
             if options.kv_type != "f16":

@@ -11,6 +11,7 @@ from typing import Any
 
 from reame_core.errors import ModelError
 from reame_core.llama.bindings import extra_buffer_types, last_complaints, lib, read_string
+from reame_core.llama.huge_pages import huge_pages
 
 _LOAD_MODES = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
 REPACK_BUFFER = "CPU_REPACK"
@@ -53,7 +54,8 @@ class LlamaModel:
         if overrides is not None:
             params.tensor_buft_overrides = ctypes.cast(overrides, ctypes.c_void_p)
         last_complaints()
-        self.handle: Any = lib.llama_model_load_from_file(str(path).encode(), params)
+        with huge_pages():
+            self.handle: Any = lib.llama_model_load_from_file(str(path).encode(), params)
         complaints = last_complaints()
         if not self.handle:
             reason = next((c for c in complaints if "error" in c.lower()), complaints[-1] if complaints else "")

@@ -8,7 +8,6 @@ from reame_core.errors import InvalidRequest
 from reame_core.llama.bindings import lib
 from reame_core.llama.model import LlamaModel
 
-
 _TYPES = {1: "SPM", 2: "BPE", 3: "WPM", 4: "UGM", 5: "RWKV", 6: "PLAMO2"}
 
 
