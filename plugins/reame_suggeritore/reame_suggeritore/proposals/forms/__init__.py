@@ -1,0 +1,1 @@
+"""The forms that lines have: one small class each."""

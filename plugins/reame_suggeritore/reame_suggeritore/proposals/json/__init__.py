@@ -1,0 +1,1 @@
+"""JSON that goes on as it began."""

@@ -1,0 +1,173 @@
+"""Lines that go on as the lines before them: which comes next, how it begins, what in it is fixed, where it ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reame_suggeritore.proposals.forms.bullets import Bullets
+from reame_suggeritore.proposals.forms.code import Code
+from reame_suggeritore.proposals.forms.fences import Fences
+from reame_suggeritore.proposals.forms.headings import Headings
+from reame_suggeritore.proposals.forms.markup import Markup
+from reame_suggeritore.proposals.forms.numbered import Numbered
+from reame_suggeritore.proposals.forms.records import Records
+from reame_suggeritore.proposals.forms.separated import Separated
+from reame_suggeritore.proposals.forms.tables import Tables
+from reame_suggeritore.proposals.outline import PLAIN, Form, Outline, Reading
+from reame_suggeritore.proposals.page import Line, Page
+from reame_suggeritore.proposals.proposal import ANY_TEXT, Proposal
+from reame_suggeritore.proposals.sequence import BLANK, Kind, next_kind
+
+PROSE: tuple[Form, ...] = (
+    Fences(), Tables(), Headings(), Numbered(), Bullets(), Markup(), Separated(), Records(),
+)  # fmt: skip
+"""In the order in which they are tried."""
+PROGRAM: tuple[Form, ...] = (Fences(), Code())
+_BY_NAME = {form.name: form for form in (*PROSE, *PROGRAM)}
+_TEXTUAL = frozenset(
+    {"", "markdown", "md", "text", "txt", "yaml", "yml", "csv", "tsv", "xml", "html", "toml", "ini"}
+)
+"""Blocks of these languages, or of none, hold what text holds."""
+_MOST_LINES, _MOST_AHEAD = 160, 6
+_LEAST_AHEAD, _LEAST_INSIDE = 0.4, 0.6
+_BEGUN = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What comes behind the last line break."""
+
+    text: str
+    confidence: float
+    kind: Kind
+    """Of the first line of ``text``."""
+    samples: tuple[str, ...]
+    end: bool = False
+
+
+Finished = Callable[[Outline, Kind], bool]
+"""Whether a text is complete whose next line would be of this kind."""
+
+
+class Lines:
+    """The lines of one text."""
+
+    def __init__(self, finished: Finished) -> None:
+        self._finished = finished
+        self.outline = Outline()
+        self._fence = ""
+        self._ahead: dict[tuple[int, Kind | None], Ahead | None] = {}
+
+    def read(self, page: Page) -> None:
+        """Take up the lines that have been completed."""
+        for line in page.lines[len(self.outline.lines) :]:
+            self.add(line)
+
+    def add(self, line: Line) -> None:
+        """One complete line."""
+        reading = self.reading(line.text)
+        if reading.kind[0] == Fences.name:
+            self._fence = "" if self._fence else line.text.strip()
+        self.outline.add(line, reading)
+        self._ahead.clear()
+
+    @property
+    def closing_fence(self) -> str:
+        """The line that closes the block of code that is open, with the break before it."""
+        mark = self._fence[:1]
+        return "\n" + mark * (len(self._fence) - len(self._fence.lstrip(mark))) if mark else ""
+
+    @property
+    def _forms(self) -> tuple[Form, ...]:
+        return PROSE if self._fence.strip("`~").lower() in _TEXTUAL else PROGRAM
+
+    def reading(self, text: str) -> Reading:
+        """What a line is."""
+        if not text.strip():
+            return Reading(BLANK, len(text))
+        for form in self._forms:
+            if (reading := form.read(text)) is not None:
+                return reading
+        return Reading(PLAIN, 0)
+
+    def propose(self, line: Line) -> Proposal | None:
+        """How ``line``, the last one, goes on."""
+        ahead = self._coming(None)
+        if ahead is not None and len(ahead.text) > len(line.text) and ahead.text.startswith(line.text):
+            confidence = max(ahead.confidence, _BEGUN) if line.text.strip() else ahead.confidence
+            text = ahead.text[len(line.text) :]
+            return Proposal(text, confidence, ahead.kind[0] or "blank", ahead.samples, ahead.end)  # type: ignore[arg-type]
+        return self._inside(line, ahead) if line.text.strip() else None
+
+    def _inside(self, line: Line, ahead: Ahead | None) -> Proposal | None:
+        reading = self.reading(line.text)
+        if reading.kind == PLAIN and ahead is not None and ahead.kind[0] == Separated.name:
+            reading = Reading(ahead.kind, 0)
+        form = _BY_NAME.get(reading.kind[0])  # type: ignore[call-overload]
+        step = form.go_on(line, reading, self.outline) if form is not None else None
+        if step is None:
+            return None
+        label = f"{form.name} ends" if step.guessed else form.name
+        if not step.completes:
+            return Proposal(step.text, step.confidence, label, step.samples) if step.text else None
+        behind = self._coming((line, reading))
+        if behind is None:
+            return Proposal(step.text, step.confidence, label) if step.text else None
+        text = step.text + ("" if behind.end and not behind.text else "\n" + behind.text)
+        return Proposal(text, step.confidence * behind.confidence, label, behind.samples, behind.end)
+
+    def _coming(self, current: tuple[Line, Reading] | None) -> Ahead | None:
+        """What comes behind the complete lines, or behind the ``current`` one when it is complete."""
+        key = len(self.outline.lines), current[1].kind if current else None
+        if key not in self._ahead:
+            outline = self.outline.tail(_MOST_LINES)
+            if current is not None:
+                outline.add(*current)
+            self._ahead[key] = self._look_ahead(outline)
+        return self._ahead[key]
+
+    def _look_ahead(self, outline: Outline) -> Ahead | None:
+        text, confidence, first = "", 1.0, None
+        for _ in range(_MOST_AHEAD):
+            coming = self._next_kind(outline)
+            if coming is None or confidence * coming[1] < _LEAST_AHEAD:
+                break
+            kind = coming[0]
+            if self._finished(outline, kind):
+                return Ahead(text.rstrip("\n") + self.closing_fence, coming[1], first or kind, ("",), end=True)
+            line, whole, samples = self._opened(kind, outline)
+            if line is None:
+                break
+            first = first or kind
+            confidence *= coming[1]
+            text += line.text
+            if not whole:
+                return Ahead(text, confidence, first, samples)
+            text += "\n"
+            outline.add(line, Reading(kind, len(line.text)))
+        return Ahead(text, confidence, first, ANY_TEXT) if first is not None else None
+
+    def _next_kind(self, outline: Outline) -> tuple[Kind, float] | None:
+        coming = next_kind(outline.kinds)
+        if coming is not None and coming[0] != PLAIN:
+            return coming
+        form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
+        return form.successor(outline) if coming is None and form is not None else None
+
+    @staticmethod
+    def _opened(kind: Kind, outline: Outline) -> tuple[Line | None, bool, tuple[str, ...]]:
+        """The beginning of a line of this kind as far as it is fixed, and whether that is all of it."""
+        if kind == BLANK:
+            return Line(), True, ANY_TEXT
+        form = _BY_NAME[kind[0]]  # type: ignore[index]
+        opening = form.opening(kind, outline)
+        if opening is None:
+            return None, False, ANY_TEXT
+        line = Line(opening.text)
+        if opening.whole:
+            return line, True, ANY_TEXT
+        step = form.go_on(line, Reading(kind, len(line.text)), outline)
+        if step is None or step.guessed or step.confidence < _LEAST_INSIDE:
+            return line, False, ANY_TEXT
+        return Line(line.text + step.text), step.completes, step.samples

@@ -1,0 +1,131 @@
+"""Lines of one kind: where their separators stand, and what is the same in all of them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from reame_suggeritore.proposals.fields import Field, chance_of_end, common_ending, divide, expected_value
+from reame_suggeritore.proposals.page import Line
+from reame_suggeritore.proposals.proposal import ANY_TEXT
+
+_SEPARATOR_GOES_ON = 0.95
+_LONGEST_FIXED = 60
+
+
+class Content:
+    """What stands in ``line`` behind its first ``head`` characters."""
+
+    def __init__(self, line: Line, head: int) -> None:
+        self.text = line.text[head:].rstrip("\r")
+        self._line = line
+        self._head = head
+
+    @cached_property
+    def _division(self) -> tuple[list[str], list[tuple[int, int]]]:
+        return divide(self.text)
+
+    @property
+    def separators(self) -> list[str]:
+        return self._division[0]
+
+    @property
+    def fields(self) -> int:
+        return len(self._division[1])
+
+    def field(self, number: int) -> Field:
+        """One of the ``fields``."""
+        return self._cut(*self._division[1][number])
+
+    def rest(self, number: int) -> str:
+        """From one of the ``fields`` on."""
+        return self.text[self._division[1][number][0] :]
+
+    def all_but(self, ending: str) -> Field:
+        """The whole as one field, without ``ending``."""
+        return self._cut(0, len(self.text) - len(ending))
+
+    def _cut(self, start: int, end: int) -> Field:
+        tokens = self._line.tokens(self._head + start, self._head + end)
+        return Field(self.text[start:end], tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How a line goes on."""
+
+    text: str
+    confidence: float
+    completes: bool
+    """Whether the line ends behind ``text``."""
+    guessed: bool
+    """Whether it was guessed that a field ends here."""
+    samples: tuple[str, ...] = ANY_TEXT
+
+
+def go_on(now: Content, siblings: Sequence[Content]) -> Step | None:
+    """How ``now`` goes on if it is like its ``siblings``, the latest last."""
+    separators = now.separators
+    in_field = not separators[-1] and now.fields > 0
+    known = len(separators) - 1
+    partial = separators[-1]
+    agreeing = [
+        each
+        for each in siblings
+        if len(each.separators) > known
+        and each.separators[:known] == separators[:known]
+        and each.separators[known].startswith(partial)
+    ]
+    if not agreeing:
+        return _whole(now, siblings) if in_field else None
+    expected = Counter((each.separators[known], len(each.separators) == known + 1) for each in agreeing)
+    (separator, last), votes = expected.most_common(1)[0]
+    agreeing = [each for each in agreeing if each.separators[known] == separator]
+    if in_field:
+        place = known - 1
+        chance = chance_of_end(now.field(place), [each.field(place) for each in agreeing])
+    else:
+        chance = _SEPARATOR_GOES_ON
+    confidence = chance * votes / expected.total()
+    fixed, completes = "", last
+    if not last:
+        fixed, completes = _fixed_from(known, agreeing)
+    samples = ANY_TEXT if completes else _beginnings(known, agreeing, fixed)
+    return Step(separator[len(partial) :] + fixed, confidence, completes, in_field, samples)
+
+
+def _fixed_from(number: int, siblings: Sequence[Content]) -> tuple[str, bool]:
+    """The text from field ``number`` on as far as it is to be expected, and whether the line ends there."""
+    text = ""
+    while len(text) < _LONGEST_FIXED and all(each.fields > number for each in siblings):
+        value = expected_value([each.field(number).text for each in siblings])
+        behind = {each.separators[number + 1] for each in siblings}
+        last = {each.fields == number + 1 for each in siblings}
+        if value is None or len(behind) > 1 or len(last) > 1:
+            break
+        text += value + behind.pop()
+        if last.pop():
+            return text, True
+        number += 1
+    return text, False
+
+
+def _beginnings(number: int, siblings: Sequence[Content], fixed: str) -> tuple[str, ...]:
+    """How field ``number``, or what stands behind its first ``fixed`` characters, begins in ``siblings``."""
+    found = set()
+    for each in siblings:
+        if each.fields > number:
+            found.add(each.rest(number)[len(fixed) : len(fixed) + 1])
+    return tuple(sorted(found - {""})[:3]) or ANY_TEXT
+
+
+def _whole(now: Content, siblings: Sequence[Content]) -> Step | None:
+    """Where lines have no more in common than their ends."""
+    if not siblings:
+        return None
+    ending = re.sub(r".*\w", "", common_ending([each.text for each in siblings]))
+    chance = chance_of_end(now.all_but(""), [each.all_but(ending) for each in siblings])
+    return Step(ending, chance, True, True)

@@ -1,0 +1,48 @@
+"""What a prompt says about the answer: how many things are asked for, and which token ends a turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from reame_core.engine.backend import ModelInfo
+
+_LONGEST = 4096
+"""Tokens of a prompt that are looked at, the last ones."""
+_WORDS = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+).split()
+_NUMBER = re.compile(rf"(?<![\w.,])(?:(\d{{1,3}})|({'|'.join(_WORDS)}))(?![\w%]|[.,]\d)", re.IGNORECASE)
+_BETWEEN = "\0"
+
+
+class Prompt:
+    """``tokens`` is all of it."""
+
+    def __init__(self, tokens: Sequence[int], piece: Callable[[int], bytes], info: ModelInfo) -> None:
+        latest = tokens[-_LONGEST:]
+        data = b"".join(piece(token) or _BETWEEN.encode() for token in latest)
+        self.parts = [part for part in data.decode(errors="replace").split(_BETWEEN) if part.strip()]
+        """Texts between control tokens."""
+        self.has_control_tokens = any(not piece(token) for token in latest[1:])
+        self.end_token = self._end_token(latest, info)
+
+    @staticmethod
+    def _end_token(tokens: Sequence[int], info: ModelInfo) -> int | None:
+        """The one that ended a turn before, or that ends texts."""
+        used = [token for token in tokens if token in info.end_tokens]
+        return used[-1] if used else info.special_tokens.get(info.eos_text)
+
+    @property
+    def question(self) -> str:
+        """The last turn before the answer."""
+        asked = [part for part in self.parts if len(part) > 40]
+        return asked[-1] if asked else "".join(self.parts[-2:])
+
+    def numbers(self) -> frozenset[int]:
+        """Those that the question mentions: perhaps it asks for so many things."""
+        found = set()
+        for digits, word in _NUMBER.findall(self.question):
+            found.add(int(digits) if digits else _WORDS.index(word.lower()) + 2)
+        return frozenset(found - {0, 1})

@@ -1,0 +1,23 @@
+"""What proposers propose: text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ANY_TEXT = ("a", "A")
+"""Beginnings of whatever may follow a proposal: what follows decides how its last characters are tokenized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A text that may come next."""
+
+    text: str
+    confidence: float
+    """How sure the proposer is of each of its tokens, 0 to 1."""
+    label: str
+    """Which proposer it is, and whether it knows what comes or guesses that something ends."""
+    samples: tuple[str, ...] = ANY_TEXT
+    """Examples of what may stand behind it."""
+    end: bool = False
+    """Whether the answer ends behind it."""

@@ -1,0 +1,56 @@
+"""One sequence, read along: its prompt once, its answer token by token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reame_core.plugins.api import PluginContext
+from reame_suggeritore.proposals.ending import Quota
+from reame_suggeritore.proposals.json.proposer import Json
+from reame_suggeritore.proposals.lines import Lines
+from reame_suggeritore.proposals.page import Page
+from reame_suggeritore.proposals.prompt import Prompt
+from reame_suggeritore.proposals.proposal import Proposal
+
+if TYPE_CHECKING:
+    from reame_suggeritore.options import SuggeritoreOptions
+
+
+class Reader:
+    """For the engine thread."""
+
+    def __init__(self, context: PluginContext, prompt: Sequence[int], options: SuggeritoreOptions) -> None:
+        facts = Prompt(prompt, context.piece, context.model)
+        self._known = len(prompt)
+        self.end_token = facts.end_token
+        self._page = Page(context.piece)
+        self._page.read(prompt)
+        self._page.begin_answer(control_before=facts.has_control_tokens)
+        quota = Quota(facts.numbers(), can_end=facts.end_token is not None)
+        self._lines = Lines(quota.reached)
+        self._json = Json(quota.enough)
+
+    def propose(self, tokens: NDArray[np.int32]) -> Proposal | None:
+        """What may follow ``tokens``, all of the sequence's."""
+        self._page.read(tokens[self._known :].tolist())
+        self._known = len(tokens)
+        for text in self._page.fresh:
+            self._json.read(text)
+        self._lines.read(self._page)
+        if not self._page.whole:
+            return None
+        if self._json.active:
+            return self._in_json()
+        return self._lines.propose(self._page.current)
+
+    def _in_json(self) -> Proposal | None:
+        proposal = self._json.propose()
+        if proposal is None or not proposal.end:
+            return proposal
+        closing = self._lines.closing_fence
+        return replace(proposal, text=proposal.text + closing, end=self.end_token is not None)
