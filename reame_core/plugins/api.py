@@ -391,6 +391,11 @@ class ToolCallPart:
     name: str = ""
 
 
+MessageChange = Callable[[Sequence[Mapping[str, object]]], Sequence[Mapping[str, object]]]
+"""From the messages of a chat to others. They have been checked: each has a ``role`` and a text as ``content``,
+the arguments of its tool calls are objects."""
+
+
 class ReplyParser(Protocol):
     """Turns the text of one choice into content (texts) and tool calls, as it comes."""
 
@@ -415,6 +420,8 @@ class FieldService:
     """Instead of ``extra``: makes it anew for each prompt of the request, in their order."""
     tools: Sequence[Mapping[str, object]] = ()
     """Shown to the model by the chat template."""
+    messages: MessageChange | None = None
+    """Applied before the chat template sees the messages."""
     constraint: ConstraintMaker | None = None
     """Only what it allows is generated. Of one plugin at most for each request."""
     parser: Callable[[], ReplyParser] | None = None

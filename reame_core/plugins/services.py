@@ -12,7 +12,7 @@ from reame_core.plugins.api import ApiRequest, FieldService
 
 if TYPE_CHECKING:
     from reame_core.engine.request import Request, SamplingParams
-    from reame_core.plugins.api import ConstraintMaker
+    from reame_core.plugins.api import ConstraintMaker, MessageChange
     from reame_core.plugins.manager import PluginManager
 
 log = logging.getLogger("reame.plugins")
@@ -56,6 +56,10 @@ class Services:
     @property
     def tools(self) -> list[Mapping[str, object]]:
         return [tool for service in self.by_plugin.values() for tool in service.tools]
+
+    @property
+    def message_changes(self) -> list[MessageChange]:
+        return [service.messages for service in self._services if service.messages is not None]
 
     @property
     def candidates(self) -> int | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reame_core.engine.request import MAX_CHOICES, Request, SamplingParams
 from reame_core.errors import InvalidRequest
+from reame_core.models.messages import normalise
 from reame_core.models.prompt import chat_tokens
 from reame_core.plugins.services import Services
 from reame_core.server.generation.fields import find_services, refuse_unserved, template_variables
@@ -52,8 +53,11 @@ def prepare_chat(
     if chat.top_logprobs and not chat.logprobs:
         raise InvalidRequest("top_logprobs needs logprobs to be true", param="top_logprobs")
     variables = template_variables(chat, model.template.source)
+    messages: Sequence[Mapping[str, object]] = chat.messages
+    for change in services.message_changes:
+        messages = change(normalise(messages))
     prompt = chat_tokens(
-        model.worker.engine.backend, model.template, chat.messages, tools=services.tools, extra=variables
+        model.worker.engine.backend, model.template, messages, tools=services.tools, extra=variables
     )
     named = {"max_tokens": "max_completion_tokens"} if chat.max_completion_tokens is not None else {}
     with _fields_named(named | {"logprobs": "top_logprobs"}):
