@@ -1,0 +1,1 @@
+"""Measures any OpenAI-compatible server on the same workloads: ``reame bench``. See docs/benchmarks.md."""

@@ -1,0 +1,142 @@
+"""Results as pictures: learning curves, and one bar chart a workload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reame_bench.figures import values
+from reame_bench.workloads.catalogue import BY_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from reame_bench.results import Run, Unit
+
+_COLOURS = ("#1b6ca8", "#d1495b", "#66a182", "#edae49", "#8d6a9f", "#5c6b73", "#2e4057")
+_SMOOTH = 10
+
+
+def draw(run: Run, size: str, folder: Path, suffix: str = "png") -> list[Path]:
+    """Every picture that the units of ``size`` give; their files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made: list[Path] = []
+    groups: dict[tuple[str, str], list[Unit]] = {}
+    for unit in run.units:
+        if unit.size == size and unit.figures and unit.workload in BY_NAME:
+            groups.setdefault((unit.workload, unit.model), []).append(unit)
+    for (workload, model), units in groups.items():
+        path = folder / f"{workload}-{model}.{suffix}"
+        (_curve if "seconds" in units[0].curves else _bars)(units, path)
+        made.append(path)
+    return made
+
+
+def draw_archive(cases: list[dict[str, Any]], folder: Path, suffix: str = "png") -> list[Path]:
+    """Seconds of a request by the size of the archive: a picture a model, a line a use case and server."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    for model in dict.fromkeys(case["model"] for case in cases):
+        figure, axes = _figure(1, 1, 8, 5)
+        axis = axes[0][0]
+        for colour, case in zip(_COLOURS * 4, [each for each in cases if each["model"] == model], strict=False):
+            label = f"{case['use_case']}, {case['contestant']}"
+            axis.plot(*zip(*case["archive"], strict=True), "o-", color=colour, label=label)
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlabel("answers in the archive")
+        axis.set_ylabel("seconds a request")
+        axis.grid(alpha=0.25, which="both")
+        axis.legend(frameon=False, fontsize=8)
+        axis.set_title(f"What a request costs, {model}")
+        made.append(folder / f"archive-{model}.{suffix}")
+        figure.savefig(made[-1], dpi=110)
+    return made
+
+
+def _figure(rows: int, columns: int, width: float, height: float):  # type: ignore[no-untyped-def]
+    # Not pyplot: it wants a display's backend and keeps every figure alive.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _curve(units: list[Unit], path: Path) -> None:
+    """Time, first token and processor time of each request over both passes."""
+    figure, axes = _figure(1, 3, 15, 4.6)
+    panels = (
+        ("seconds", "seconds a request"),
+        ("first token", "seconds to the first token"),
+        ("CPU-s", "CPU-seconds"),
+    )
+    for axis, (key, label) in zip(axes[0], panels, strict=True):
+        for colour, (name, each) in zip(_COLOURS, _first_rounds(units).items(), strict=False):
+            first, again = each.curves.get(key, []), each.curves.get(f"again {key}", [])
+            points = [*first, *again]
+            axis.plot(range(1, len(points) + 1), points, ".", color=colour, alpha=0.25, markersize=3)
+            axis.plot(*_smooth(first, 1), color=colour, label=name)
+            axis.plot(*_smooth(again, len(first) + 1), color=colour)
+        axis.axvline(len(first) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
+        axis.set_yscale("log")
+        axis.set_xlabel("request (from the dotted line on: the same ones again)")
+        axis.set_title(label)
+        axis.grid(alpha=0.25, which="both")
+    axes[0][0].legend(frameon=False)
+    figure.suptitle(f"{BY_NAME[units[0].workload].title}, {units[0].model}")
+    figure.savefig(path, dpi=110)
+
+
+def _smooth(points: list[float], start: int) -> tuple[list[int], list[float]]:
+    """The mean of up to ten requests before each one, so that the first stays what it was."""
+    means = [
+        sum(points[max(0, i - _SMOOTH + 1) : i + 1]) / (i - max(0, i - _SMOOTH + 1) + 1)
+        for i in range(len(points))
+    ]
+    return list(range(start, start + len(points))), means
+
+
+def _first_rounds(units: Iterable[Unit]) -> dict[str, Unit]:
+    found: dict[str, Unit] = {}
+    for unit in units:
+        found.setdefault(unit.contestant, unit)
+    return found
+
+
+def _bars(units: list[Unit], path: Path) -> None:
+    """One panel for each unit of measurement, a group of bars for each metric."""
+    metrics = [metric for metric in BY_NAME[units[0].workload].metrics if values(units, metric)]
+    names = list(dict.fromkeys(unit.contestant for unit in units))
+    kinds = list(dict.fromkeys(metric.unit for metric in metrics))
+    figure, axes = _figure(1, len(kinds), 5.2 * len(kinds) + 1.5, 4.6)
+    for axis, kind in zip(axes[0], kinds, strict=True):
+        shown = [metric for metric in metrics if metric.unit == kind]
+        _group(axis, names, [(metric.title, values(units, metric)) for metric in shown])
+        axis.set_title(kind + (" (more is better)" if shown[0].better == "more" else " (less is better)"))
+    axes[0][0].legend(frameon=False)
+    figure.suptitle(f"{BY_NAME[units[0].workload].title}, {units[0].model}")
+    figure.savefig(path, dpi=110)
+
+
+def _group(axis: Axes, names: list[str], groups) -> None:  # type: ignore[no-untyped-def]
+    width = 0.8 / len(names)
+    for number, name in enumerate(names):
+        places = [index + (number - (len(names) - 1) / 2) * width for index in range(len(groups))]
+        found = [each.get(name) for _, each in groups]
+        heights = [value.median if value else 0.0 for value in found]
+        below = [value.median - value.low if value else 0.0 for value in found]
+        above = [value.high - value.median if value else 0.0 for value in found]
+        axis.bar(places, heights, width, color=_COLOURS[number % len(_COLOURS)], label=name)
+        axis.errorbar(places, heights, [below, above], fmt="none", ecolor="#333333", elinewidth=0.8)
+    axis.set_xticks(range(len(groups)), [_folded(title) for title, _ in groups], fontsize=8)
+    axis.grid(axis="y", alpha=0.25)
+
+
+def _folded(text: str) -> str:
+    import textwrap
+
+    return "\n".join(textwrap.wrap(text, 16))

@@ -1,0 +1,1 @@
+"""``reame bench --profile``: where the time of a token goes."""

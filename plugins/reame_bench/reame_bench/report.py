@@ -1,0 +1,107 @@
+"""Results as Markdown, and where they go in a page: between two marker comments, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reame_bench.figures import Value, advantage, short, table, values
+from reame_bench.profile.command import KEY as PROFILE
+from reame_bench.profile.command import as_markdown as profile_table
+from reame_bench.published import comparison
+from reame_bench.simulate.command import KEY as SIMULATION
+from reame_bench.simulate.command import as_markdown as simulation_tables
+from reame_bench.workloads.catalogue import WORKLOADS
+from reame_core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reame_bench.results import Run, Unit
+    from reame_bench.workloads.workload import Workload
+
+OURS = "reame"
+_DISTURBED = 0.04
+
+
+def between_markers(page: Path, name: str, text: str) -> None:
+    """Put ``text`` into ``page`` between ``<!-- begin NAME -->`` and ``<!-- end NAME -->``. Raises UsageError
+    where the page has not each of them once."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    content = page.read_text(encoding="utf-8")
+    if content.count(begin) != 1 or content.count(end) != 1 or content.index(begin) > content.index(end):
+        raise UsageError(f"{page} must have {begin} and, below it, {end}, each once")
+    head, rest = content.split(begin)
+    tail = rest.split(end)[1]
+    page.write_text(f"{head}{begin}\n\n{text.strip()}\n\n{end}{tail}", encoding="utf-8")
+
+
+def write_page(page: Path, run: Run) -> None:
+    """Put everything that ``run`` has into the places of ``page`` that are marked for it."""
+    content = page.read_text(encoding="utf-8")
+    size = run.units[-1].size if run.units else ""
+    parts = {"host": host_table(run), "workloads": workload_sections(run, size)}
+    parts["published"] = comparison(run, size)
+    if profiles := run.extras.get(PROFILE):
+        parts[PROFILE] = profile_table(profiles)  # type: ignore[arg-type]
+    if SIMULATION in run.extras:
+        parts[SIMULATION] = simulation_tables(run)
+    marked = [name for name in parts if f"<!-- begin {name} -->" in content]
+    if not marked:
+        raise UsageError(
+            f"{page} has none of the marks " + ", ".join(f"<!-- begin {name} -->" for name in parts)
+        )
+    for name in marked:
+        between_markers(page, name, parts[name])
+
+
+def host_table(run: Run) -> str:
+    """The machine."""
+    return "\n".join(table([("host", ""), *run.host.items()]))
+
+
+def workload_sections(run: Run, size: str) -> str:
+    """A section for each workload that has units of this ``size``, one table a model."""
+    sections = []
+    for workload in WORKLOADS:
+        units = [unit for unit in run.units if unit.workload == workload.name and unit.size == size]
+        if units:
+            sections.append(_section(workload, units))
+    return "\n\n".join(sections)
+
+
+def _section(workload: Workload, units: list[Unit]) -> str:
+    lines = [f"#### {workload.title} (`{workload.name}`)", "", workload.question, ""]
+    for model in dict.fromkeys(unit.model for unit in units):
+        lines += [*_model_table(workload, [unit for unit in units if unit.model == model]), ""]
+    return "\n".join(lines).strip()
+
+
+def _model_table(workload: Workload, units: list[Unit]) -> list[str]:
+    """Metrics down, contestants across; the last column is ours against the best other."""
+    names = list(dict.fromkeys(unit.contestant for unit in units if unit.figures))
+    rows: list[list[str]] = [[units[0].model, "unit", *names, "ours / best other"]]
+    for metric in workload.metrics:
+        found = values(units, metric)
+        if found:
+            cells = [found[name].cell() if name in found else "" for name in names]
+            rows.append([metric.title, metric.unit, *cells, _against_best(found, metric)])
+    lines = table(rows) if names else []
+    notes = {f"{unit.contestant}: {note}": None for unit in units for note in unit.notes}
+    notes |= {f"{unit.contestant}: {unit.problem}": None for unit in units if unit.problem}
+    for unit in units:
+        if unit.others_cpu > _DISTURBED:
+            notes[
+                f"{unit.contestant}, round {unit.round + 1}: others used {unit.others_cpu:.0%} of the machine"
+            ] = None
+    commands = dict.fromkeys(f"`{unit.command}`" for unit in units if unit.command)
+    return [*lines, "", *(f"- {note}" for note in notes), f"- {', '.join(commands)}"]
+
+
+def _against_best(found: dict[str, Value], metric) -> str:  # type: ignore[no-untyped-def]
+    """How many times better ours is than the best of those that are not Reame."""
+    others = [value for name, value in found.items() if not name.startswith(OURS)]
+    if OURS not in found or not others:
+        return ""
+    best = (max if metric.better == "more" else min)(others, key=lambda value: value.median)
+    factor = advantage(found[OURS], best, metric)
+    return f"{short(factor)} × better" if factor >= 1 else f"{short(factor)} × (worse)"

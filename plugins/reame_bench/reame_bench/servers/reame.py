@@ -1,0 +1,74 @@
+"""Reame itself, with all installed plugins or with chosen ones."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+from reame_bench.servers.server import Child, Contestant, Job, Running, environment
+from reame_core.config.directories import directories
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_MEASURED = "host.json"
+"""What Reame has measured on this machine; see ``engine.extra_buffers``. Measuring takes minutes, once."""
+
+
+class Reame(Contestant):
+    """``plugins`` None: every installed one. ``settings`` are those of the file, such as
+    ``engine.parallel``."""
+
+    def __init__(
+        self, name: str, plugins: tuple[str, ...] | None = None, settings: Mapping[str, object] | None = None
+    ) -> None:
+        self.name = name
+        self._plugins = plugins
+        self._settings = dict(settings or {})
+
+    def start(self, job: Job, folder: Path, port: int) -> Running:
+        state = folder / "state"
+        state.mkdir(exist_ok=True)
+        known = directories().state / _MEASURED
+        if known.exists() and not (state / _MEASURED).exists():
+            shutil.copy(known, state / _MEASURED)
+        # An empty file, so that no settings of this user count.
+        config = folder / "reame.toml"
+        config.touch()
+        settings = {
+            "model.threads": job.threads,
+            "model.context_length": job.context,
+            "engine.parallel": job.users,
+            "server.any_model": "true",
+            "server.log_level": "warning",
+            **self._settings,
+        }
+        variables = {f"REAME_{key.replace('.', '__').upper()}": str(value) for key, value in settings.items()}
+        variables |= {"REAME_HOME": str(folder), "REAME_CONFIG": str(config)}
+        if self._plugins is not None:
+            variables["REAME_PLUGINS"] = ",".join(self._plugins)
+        command = [sys.executable, "-m", "reame_core", "serve", str(job.model), "--port", str(port)]
+        clean = {key: value for key, value in environment().items() if not key.startswith("REAME_")}
+        server = _Serving(command, clean | variables, folder, port, job.name)
+        if (state / _MEASURED).exists() and not known.exists():
+            known.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(state / _MEASURED, known)
+        return server
+
+    def best_of(self, count: int) -> dict[str, object] | None:
+        return {"reame": {"conclave": count}} if self._has("conclave") else None
+
+    def _has(self, plugin: str) -> bool:
+        from importlib.metadata import entry_points
+
+        installed = plugin in entry_points(group="reame").names
+        return installed and (self._plugins is None or plugin in self._plugins)
+
+
+class _Serving(Child):
+    def facts(self) -> dict[str, object]:
+        status = self.client.status("/status")
+        model = status.get("model")
+        return {"reame": model} if model else {}

@@ -1,0 +1,1 @@
+"""``reame bench --simulate``: what one machine does in a day and what that costs, from measured times."""

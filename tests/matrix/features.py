@@ -1,0 +1,354 @@
+"""The features of the matrix: each a small class that says what it changes and how it gets to work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from reame_diskkv.plugin import DiskKV
+from reame_draftmodel.plugin import DraftModelPlugin
+from reame_palimpsest.archive_plugin import ArchivePlugin
+from reame_palimpsest.lookup_plugin import LookupPlugin
+
+from plugins.reame_diskkv.tests.driver import AlwaysCheap
+from reame_core.engine.request import Request, SamplingParams
+from reame_core.hookspecs import hookimpl
+from reame_core.plugins.api import CandidateState, Group
+from tests.matrix.constraint import Alternating
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.engine.support import Answers
+    from tests.matrix.world import Setup, World
+
+
+class Feature:
+    """One feature of the matrix. Every method may be left as it is."""
+
+    name: str
+    does: str
+    """For the table in the docs."""
+    excludes: frozenset[str] = frozenset()
+    """Features that are the same thing in another state."""
+    last = False
+    """Ask after the others: what this one asks for depends on the answer."""
+
+    def prepare(self, setup: Setup) -> None:
+        """Before anything is built."""
+
+    def started(self, world: World) -> None:
+        """Plugins have been started, for the first time or again."""
+
+    def ask(self, request: Request, world: World) -> Request:
+        """What is asked for in the end."""
+        return request
+
+    def teach(self, world: World) -> None:
+        """Earlier requests."""
+
+    def flush(self, world: World) -> None:
+        """What was computed reaches its store."""
+
+    def interrupt(self, world: World) -> None:
+        """What happens between earlier requests and the measured ones."""
+
+    def remind(self, world: World) -> None:
+        """Requests after that."""
+
+    def disturb(self, world: World) -> None:
+        """While the measured requests are under way."""
+
+    def check(self, world: World) -> None:
+        """At the end."""
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        """Whether it had any effect where it was alone: a feature that sleeps composes with everything."""
+        raise NotImplementedError
+
+
+def reused(answers: Sequence[Answers], source: str) -> int:
+    return sum(answer.usage.reused.get(source, 0) for each in answers for answer in each)
+
+
+def drafted(answers: Sequence[Answers], *sources: str) -> int:
+    return sum(
+        answer.usage.drafts.get(source, (0, 0))[1] for each in answers for answer in each for source in sources
+    )
+
+
+class RamReuse(Feature):
+    name = "RAM reuse"
+    does = "an earlier request's cells are still in memory"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.residents = 32
+
+    def remind(self, world: World) -> None:
+        world.play(replace(world.ground.request(7), max_tokens=4))
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return reused(answers, "ram") > 30
+
+
+class _Disk(Feature):
+    """The plugin ``diskkv`` on a folder."""
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["diskkv"] = lambda world: (
+            DiskKV(),
+            {"folder": str(world.folder / "kv"), "block_tokens": 16, "min_tokens": 4},
+        )
+
+    def started(self, world: World) -> None:
+        world.started["diskkv"].service.cache.prices = AlwaysCheap()
+
+    def flush(self, world: World) -> None:
+        assert world.started["diskkv"].service.cache.writer.flush(60)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return reused(answers, "diskkv") > 30
+
+
+class DiskCold(_Disk):
+    name = "disk cache, cold"
+    does = "nothing is on disk yet"
+    excludes = frozenset({"disk cache, warm", "disk cache, after a restart"})
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        self.flush(world)
+        return any((world.folder / "kv" / "blocks").glob("*/*.kv"))
+
+
+class DiskWarm(_Disk):
+    name = "disk cache, warm"
+    does = "the prompt is on disk, and no more in memory"
+    excludes = frozenset({"disk cache, cold", "disk cache, after a restart"})
+
+    def teach(self, world: World) -> None:
+        world.play(*world.requests())
+
+    def interrupt(self, world: World) -> None:
+        world.forget()
+
+
+class DiskRestarted(DiskWarm):
+    name = "disk cache, after a restart"
+    does = "as warm, and everything was shut down and started again"
+    excludes = frozenset({"disk cache, cold", "disk cache, warm"})
+
+    def interrupt(self, world: World) -> None:
+        world.restart()
+
+
+class Palimpsest(Feature):
+    name = "Palimpsest"
+    does = "the archive and prompt lookup draft what was said before"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["palimpsest"] = lambda world: (ArchivePlugin(), {"folder": str(world.folder / "archive")})
+        setup.plugins["prompt-lookup"] = lambda world: (LookupPlugin(), {})
+
+    def teach(self, world: World) -> None:
+        world.play(*world.requests())
+
+    def flush(self, world: World) -> None:
+        assert world.started["palimpsest"]._service.archive.flush()
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return drafted(answers, "palimpsest") > 10
+
+
+class DraftModel(Feature):
+    name = "draft model"
+    does = "a second model drafts, right four times out of five"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["draftmodel"] = lambda world: (
+            DraftModelPlugin(),
+            {"model": "small", "p_min": 0.0, "max_draft": 4},
+        )
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return drafted(answers, "draftmodel") > 5
+
+
+class StructuredOutput(Feature):
+    name = "structured output"
+    does = "a constraint masks the logits, in plain decoding and inside drafts"
+
+    def ask(self, request: Request, world: World) -> Request:
+        return replace(request, constraint=lambda prompt: Alternating(world.backend.info.vocabulary_size))
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(answer.text[1::2].isdigit() for each in answers for answer in each)
+
+
+class Choices(Feature):
+    name = "n"
+    does = "three choices of one prompt"
+
+    def ask(self, request: Request, world: World) -> Request:
+        # Greedy choices are computed once: these are drawn.
+        sampling = request.sampling if request.sampling.seed is not None else _drawn(world, seed=11)
+        return replace(request, n=max(3, request.n), sampling=sampling)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(len({answer.text for answer in each}) == 3 for each in answers)
+
+
+class Selection(Feature):
+    name = "conclave"
+    does = "several choices, of which one wins and stops the others"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["conclave"] = lambda world: (_FirstOfTwo(), {})
+
+    def ask(self, request: Request, world: World) -> Request:
+        sampling = request.sampling if request.sampling.seed is not None else _drawn(world, seed=11)
+        return replace(request, n=max(3, request.n), sampling=sampling, select=True)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(each.winner is not None for each in answers)
+
+
+class _FirstOfTwo:
+    """Once two choices have ended, the more probable one wins."""
+
+    @hookimpl
+    def select_winner(self, group: Group) -> int | None:
+        ended = [each for each in group.candidates if each.state is not CandidateState.RUNNING]
+        return max(ended, key=lambda each: (each.logprob, each.choice)).choice if len(ended) >= 2 else None
+
+
+class FourUsers(Feature):
+    name = "4 users"
+    does = "four requests at the same time"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.users = 4
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return len(answers) == 4
+
+
+class StopStrings(Feature):
+    name = "stop strings"
+    does = "a text ends the answer, wherever it begins and ends within drafts"
+    last = True
+
+    def ask(self, request: Request, world: World) -> Request:
+        text = world.plain(replace(request, stop=()))[0].text
+        return replace(request, stop=(text[len(text) // 2 : len(text) // 2 + 2],))
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(each[0].reason == "stop" for each in answers)
+
+
+class Logprobs(Feature):
+    name = "logprobs"
+    does = "log-probabilities of every token and of three alternatives"
+
+    def ask(self, request: Request, world: World) -> Request:
+        return replace(request, logprobs=3)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(len(answer.logprobs) == len(answer.tokens) > 0 for each in answers for answer in each)
+
+
+class Sampling(Feature):
+    name = "sampling with a seed"
+    does = "temperature, top-p and a penalty, the same seed"
+
+    def ask(self, request: Request, world: World) -> Request:
+        return replace(request, sampling=replace(_drawn(world, seed=5), repeat_penalty=1.2, top_p=0.95))
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return answers[0][0].text != world.plain(world.ground.request(0))[0].text
+
+
+class Cancel(Feature):
+    name = "cancel"
+    does = "another request with the same prompt is cancelled on the way"
+
+    def disturb(self, world: World) -> None:
+        request = replace(world.requests()[0], max_tokens=60, stop=())
+        self._victim = world.submit(request)
+        for _ in range(3):
+            world.engine.step()
+        assert self._victim.group is not None
+        world.engine.cancel(self._victim.group)
+
+    def check(self, world: World) -> None:
+        reasons = {answer.reason for answer in self._victim}
+        assert "cancelled" in reasons, reasons
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return True  # checked each time
+
+
+class TinyMemory(Feature):
+    name = "tiny KV"
+    does = "cells for one or two requests: the others wait, nothing stays"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.cells = 200
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return world.backend.info.kv_cells == 200
+
+
+class QuantisedMemory(Feature):
+    name = "q8_0 KV"
+    does = "cells of another type, beside a store that holds the usual ones of the same prompts"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.kv_type = "q8_0"
+
+    def teach(self, world: World) -> None:
+        from tests.matrix.world import World as Other
+
+        usual = [feature for feature in world.features if isinstance(feature, _Disk)]
+        if usual:
+            with Other(world.ground, world.folder, usual) as other:
+                other.play(*(replace(other.ground.request(n), max_tokens=4) for n in range(world.setup.users)))
+                other.flush()
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return world.setup.kv_type == "q8_0"
+
+
+class ExactMode(Feature):
+    name = "exact mode"
+    does = "only certain numbers of rows, and cells in the order of their positions"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.exact = True
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return world.engine.options.exact is not None
+
+
+def _drawn(world: World, seed: int) -> SamplingParams:
+    return SamplingParams(temperature=1e-5 if world.ground.sampled_as_greedy else 0.9, seed=seed)
+
+
+FEATURES: tuple[type[Feature], ...] = (
+    RamReuse,
+    DiskCold,
+    DiskWarm,
+    DiskRestarted,
+    Palimpsest,
+    DraftModel,
+    StructuredOutput,
+    Choices,
+    Selection,
+    FourUsers,
+    StopStrings,
+    Logprobs,
+    Sampling,
+    Cancel,
+    TinyMemory,
+    QuantisedMemory,
+    ExactMode,
+)

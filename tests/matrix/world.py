@@ -1,0 +1,175 @@
+"""An engine with real plugins on folders of its own, that can be stopped and started again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reame_core.engine.backend import Backend
+from reame_core.engine.engine import Engine, EngineOptions
+from reame_core.engine.request import Request
+from reame_core.engine.verification import CoreVerifier
+from reame_core.plugins.api import PluginContext
+from reame_core.plugins.manager import PluginManager
+from tests.engine.support import STEPS, Answer, Answers
+
+if TYPE_CHECKING:
+    from tests.matrix.features import Feature
+    from tests.matrix.ground import Ground
+
+
+@dataclass
+class Setup:
+    """What features change before anything is built."""
+
+    users: int = 1
+    parallel: int = 4
+    residents: int = 0
+    cells: int = 1024
+    exact: bool = False
+    kv_type: str = "f16"
+    plugins: dict[str, Callable[[World], tuple[object, dict[str, object]]]] = field(default_factory=dict)
+    """By name: makes the plugin's object and its options, anew at each start."""
+
+
+class World:
+    """``features`` at work together. Use as a context manager."""
+
+    def __init__(self, ground: Ground, folder: Path, features: Sequence[Feature]) -> None:
+        self.ground = ground
+        self.folder = folder
+        self.features = features
+        self.setup = Setup()
+        for feature in features:
+            feature.prepare(self.setup)
+        self.started: dict[str, Any] = {}
+
+    def __enter__(self) -> World:
+        self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._manager.shutdown()
+
+    def _start(self) -> None:
+        self.backend: Backend = self.ground.backend(self.setup)
+        made = {name: make(self) for name, make in self.setup.plugins.items()}
+        self.started = {name: plugin for name, (plugin, _) in made.items()}
+        self._manager = PluginManager(
+            builtins=(*self.started.items(), ("core", CoreVerifier())), entry_points=[]
+        )
+
+        def context(name: str) -> PluginContext:
+            options = made[name][1] if name in made else {}
+            namespace = {"model": "matrix", "kv_cache_type": self.setup.kv_type}
+            return self.ground.context(self.backend, options, namespace)
+
+        self._manager.startup(context)
+        for feature in self.features:
+            feature.started(self)
+        self.engine = Engine(
+            self.backend,
+            EngineOptions(
+                context_length=min(256, self.setup.cells),
+                parallel=self.setup.parallel,
+                residents=self.setup.residents,
+                max_rows=self.ground.max_rows,
+                max_draft=8,
+                price_drafts=False,
+                exact=self.ground.exact if self.setup.exact else None,
+            ),
+            self._manager.engine_hooks(),
+        )
+
+    def restart(self) -> None:
+        """As when the process ends and another one begins."""
+        self._manager.shutdown()
+        self._check_plugins()
+        self._start()
+
+    def forget(self) -> None:
+        """Nothing stays in memory but what plugins keep."""
+        self.engine.memory.forget_residents()
+
+    def flush(self) -> None:
+        """What was computed has reached the plugins' stores."""
+        for feature in self.features:
+            feature.flush(self)
+
+    def requests(self) -> list[Request]:
+        """One for each user, with everything that the features ask for."""
+        asked = [self.ground.request(number) for number in range(self.setup.users)]
+        for feature in sorted(self.features, key=lambda each: each.last):
+            asked = [feature.ask(request, self) for request in asked]
+        return asked
+
+    def run(self) -> list[tuple[Request, Answers]]:
+        """Teach, interrupt, remind; then the requests at the same time, and what they were answered."""
+        for feature in self.features:
+            feature.teach(self)
+        self.flush()
+        for feature in self.features:
+            feature.interrupt(self)
+        for feature in self.features:
+            feature.remind(self)
+        asked = self.requests()
+        answers = [self.submit(request) for request in asked]
+        for feature in self.features:
+            feature.disturb(self)
+        self.finish()
+        self._check_plugins()
+        for feature in self.features:
+            feature.check(self)
+        return list(zip(asked, answers, strict=True))
+
+    def play(self, *asked: Request) -> list[Answers]:
+        answers = [self.submit(request) for request in asked]
+        self.finish()
+        return answers
+
+    def submit(self, request: Request) -> Answers:
+        answers = Answers(request)
+        answers.group = self.engine.submit(request, answers)
+        return answers
+
+    def finish(self) -> None:
+        for _ in range(STEPS):
+            if not self.engine.step():
+                break
+        assert self.engine.idle, "something waits for ever"
+        self.ground.check(self.engine)
+
+    def _check_plugins(self) -> None:
+        errors = {key: count for key, count in self._manager.error_counts().items() if count}
+        assert not errors, f"plugins have failed: {errors}"
+
+    def plain(self, request: Request) -> Answers:
+        """What ``request`` is answered alone, on a fresh engine without plugins, computed from nothing."""
+        alone = replace(request, reuse=False, speculate=False, select=False, extra={})
+        setup = replace(self.setup, cells=1024, plugins={})
+        engine = Engine(
+            self.ground.backend(setup, apart=True),
+            EngineOptions(
+                context_length=256,
+                parallel=1,
+                max_rows=self.ground.max_rows,
+                exact=self.ground.exact if setup.exact else None,
+            ),
+        )
+        answers = Answers(alone)
+        engine.submit(alone, answers)
+        while engine.step():
+            pass
+        assert answers.done
+        return answers
+
+
+def said(answer: Answer) -> tuple[object, ...]:
+    """All of an answer that must not depend on how it was computed, log-probabilities included."""
+    return (*answer.said, tuple((p.token, p.logprob, p.top) for p in answer.logprobs))
+
+
+def names(features: Iterable[Feature]) -> str:
+    return " + ".join(feature.name for feature in features)
