@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 from reame_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from reame_core.plugins.api import Draft, KVAccess, PluginContext, SequenceView, Stage
+    from reame_core.plugins.api import (
+        ApiRequest,
+        Draft,
+        FieldService,
+        KVAccess,
+        PluginContext,
+        SequenceView,
+        Stage,
+    )
     from reame_suggeritore.proposals.prompter import Prompter
+    from reame_suggeritore.structured.service import Structure
 
 NAME = "suggeritore"
 """Of the plugin, and so of its part of ``Request.extra``."""
@@ -23,6 +32,7 @@ class Suggeritore:
     def __init__(self) -> None:
         self.prompter: Prompter | None = None
         """What runs for the engine that is started."""
+        self.structure: Structure | None = None
 
     @hookimpl
     def startup(self, context: PluginContext) -> None:
@@ -30,13 +40,22 @@ class Suggeritore:
         from reame_core.config.plugin_options import read_options
         from reame_suggeritore.options import SuggeritoreOptions
         from reame_suggeritore.proposals.prompter import Prompter
+        from reame_suggeritore.structured.service import Structure
 
         options = read_options(NAME, context.options, SuggeritoreOptions)
         self.prompter = Prompter(context, options)
+        self.structure = Structure(context)
+
+    @hookimpl
+    def serve_fields(self, request: ApiRequest) -> FieldService | None:
+        """Structured output and tools."""
+        return self.structure.serve(request) if self.structure is not None else None
 
     @hookimpl
     def propose_draft(self, sequence: SequenceView, limit: int) -> Draft | None:
-        """What the form of the text so far asks for."""
+        """What a constraint forces, else what the form of the text so far asks for."""
+        if self.structure is not None and (draft := self.structure.propose(sequence, limit)) is not None:
+            return draft
         return self.prompter.propose(sequence, limit) if self.prompter is not None else None
 
     @hookimpl

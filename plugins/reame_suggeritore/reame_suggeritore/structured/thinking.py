@@ -1,0 +1,51 @@
+"""Models that think before they answer: what is asked of the answer begins behind their thoughts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from reame_suggeritore.structured.grammar import Grammar, quoted
+
+if TYPE_CHECKING:
+    from reame_core.plugins.api import Constraint, ConstraintMaker
+    from reame_suggeritore.structured.compiler import Compiler
+    from reame_suggeritore.structured.tokenizer import Tokenizer
+
+OPEN, CLOSE = "<think>", "</think>"
+_SEEN = 16
+"""Tokens at the end of a prompt in which a template opens or closes the thoughts."""
+_TAIL = rf"thoughts WS? @answer\nthoughts[lazy]: TEXT {quoted(CLOSE)}\nTEXT: /(.|\n)*/\nWS: /\s{{1,4}}/"
+
+
+class Thinking:
+    """By the model's chat ``template``."""
+
+    def __init__(self, tokenizer: Tokenizer, template: str | None) -> None:
+        self._tokenizer = tokenizer
+        self.possible = CLOSE in (template or "")
+
+    def maker(self, compiler: Compiler, grammar: Grammar, *, chat: bool) -> ConstraintMaker:
+        """What makes the constraints of answers that obey ``grammar``. Compiles all that it may need. Raises
+        InvalidRequest."""
+        at_once = compiler.compile(grammar)
+        if not chat or not self.possible:
+            return lambda prompt: compiler.constraint(at_once)
+        begun = compiler.compile(_behind(grammar, f"start: {_TAIL}"))
+        either = compiler.compile(_behind(grammar, f"start: @answer | {quoted(OPEN)} {_TAIL}"))
+
+        def make(prompt: Sequence[int]) -> Constraint:
+            end = self._tokenizer.text(prompt[-_SEEN:]).decode(errors="replace").rstrip()
+            if end.endswith(CLOSE):
+                return compiler.constraint(at_once)
+            return compiler.constraint(begun if end.endswith(OPEN) else either)
+
+        return make
+
+
+def _behind(grammar: Grammar, lark: str) -> Grammar:
+    """``lark`` with ``grammar`` as its part ``@answer``."""
+    first, *others = json.loads(grammar.text)["grammars"]
+    parts = [{"lark_grammar": lark}, {**first, "name": "answer"}, *others]
+    return Grammar(json.dumps({"grammars": parts}), grammar.param, grammar.is_json)
