@@ -136,8 +136,8 @@ def verify(ctx: click.Context, *, as_json: bool) -> None:
 @click.pass_context
 def prune(ctx: click.Context, *, max_size_mb: float | None, unused_days: float | None, as_json: bool) -> None:
     """Remove what was not used for long and what is above the size limit. Pinned texts stay."""
+    from reame_diskkv.room import Limits
     from reame_diskkv.service import limits_of
-    from reame_diskkv.store import Limits
     from reame_diskkv.upkeep import open_for_changing
 
     options = _options(ctx)

@@ -1,6 +1,6 @@
 """The files: blocks in 256 folders by the first byte of their key, each complete or not there at all.
 
-    FOLDER/blocks/3f/3f…e1.kv     FOLDER/parts/…     FOLDER/index.db
+    FOLDER/blocks/3f/3f…e1.kv     FOLDER/sessions/…     FOLDER/parts/…     FOLDER/index.db
 
 Everything below FOLDER is opened relative to a descriptor and without following symbolic links; files of other
 users and files with other names are not ours and are left alone.
@@ -42,8 +42,8 @@ class BlockFolder:
         self._descriptors = [self._root]
         try:
             self._make_private()
-            self._blocks = self._subfolder("blocks")
-            self._parts = self._subfolder("parts")
+            self._blocks = self.subfolder("blocks")
+            self._parts = self.subfolder("parts")
         except BaseException:
             self.close()
             raise
@@ -60,7 +60,8 @@ class BlockFolder:
         if status.st_mode & 0o077:
             os.fchmod(self._root, 0o700)
 
-    def _subfolder(self, name: str) -> int:
+    def subfolder(self, name: str) -> int:
+        """The descriptor of a folder in this one, which is made where it does not exist; closed with it."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(name, 0o700, dir_fd=self._root)
         descriptor = os.open(name, _DIRECTORY, dir_fd=self._root)
@@ -69,6 +70,13 @@ class BlockFolder:
 
     def write(self, key: bytes, parts: Sequence[Bytes]) -> int:
         """Store a block; its size in bytes. It appears whole or, where this raises, not at all."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(_shard(key), 0o700, dir_fd=self._blocks)
+        with self._open_shard(key[0]) as shard:
+            return self.put(shard, _name(key), parts)
+
+    def put(self, into: int, name: str, parts: Sequence[Bytes]) -> int:
+        """As ``write``, for any file in the folder with the descriptor ``into``."""
         part = secrets.token_hex(8) + ".part"
         descriptor = os.open(part, _CREATE, 0o600, dir_fd=self._parts)
         try:
@@ -77,7 +85,9 @@ class BlockFolder:
             size = _write_all(descriptor, parts)
             if self._sync:
                 os.fsync(descriptor)
-            self._move_in(part, key)
+            os.rename(part, name, src_dir_fd=self._parts, dst_dir_fd=into)
+            if self._sync:
+                os.fsync(into)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(part, dir_fd=self._parts)
@@ -86,36 +96,26 @@ class BlockFolder:
             os.close(descriptor)
         return size
 
-    def _move_in(self, part: str, key: bytes) -> None:
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(_shard(key), 0o700, dir_fd=self._blocks)
-        with self._open_shard(key[0]) as shard:
-            os.rename(part, _name(key), src_dir_fd=self._parts, dst_dir_fd=shard)
-            if self._sync:
-                os.fsync(shard)
-
     def read_beginning(self, key: bytes, most: int) -> bytes:
         """The first ``most`` bytes of a block's file."""
-        with self._open_file(key) as (file, _):
+        with self._open_shard(key[0]) as shard, self.open_file(shard, _name(key)) as (file, _):
             return file.read(most) or b""
 
     def read(self, key: bytes, scratch: Scratch) -> memoryview:
         """All of a block's file, in ``scratch``."""
-        with self._open_file(key) as (file, size):
+        with self._open_shard(key[0]) as shard, self.open_file(shard, _name(key)) as (file, size):
             memory, done = scratch.of(size).data, 0
             while done < size and (count := file.readinto(memory[done:])):
                 done += count
             return memory[:done]
 
     @contextlib.contextmanager
-    def _open_file(self, key: bytes) -> Iterator[tuple[FileIO, int]]:
-        """(file, size in bytes) of a block."""
-        with self._open_shard(key[0]) as shard:
-            descriptor = os.open(_name(key), _READ, dir_fd=shard)
-        with FileIO(descriptor) as file:
-            status = os.fstat(descriptor)
+    def open_file(self, folder: int, name: str) -> Iterator[tuple[FileIO, int]]:
+        """(file, size in bytes) of what is called ``name`` in the folder with this descriptor."""
+        with FileIO(os.open(name, _READ, dir_fd=folder)) as file:
+            status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
-                raise PermissionError(f"block {key.hex()} is no file of ours")
+                raise PermissionError(f"{name} is no file of ours")
             yield file, status.st_size
 
     def remove(self, key: bytes) -> bool:

@@ -18,7 +18,8 @@ from reame_core.engine.request import Request
 from reame_core.errors import EngineError, InvalidRequest
 from reame_core.plugins.api import ServerAccess
 from reame_diskkv.service import Service
-from reame_diskkv.sessions import Session, Sessions
+from reame_diskkv.session_files import Session
+from reame_diskkv.sessions import Sessions
 from reame_diskkv.warming import warm_request
 
 AnyRequest = HttpRequest[Any, Any, Any]
@@ -92,7 +93,7 @@ class Deleted(Struct):
 
 def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
     """The route handlers."""
-    sessions = Sessions(service.cache.store.folder.path, service.cache.shape.block_tokens)
+    sessions = service.sessions()
     work = _Work(server, service, sessions)
 
     @post("/v1/warm", status_code=200, operation_id="warm", tags=_TAGS)
@@ -134,13 +135,12 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
     )
     async def save(request: AnyRequest, session_id: FromPath[str]) -> Saved:
         """Keep a conversation on disk until it is saved again or deleted."""
-        await work.session(request, session_id)
+        session = await work.session(request, session_id)
         tokens = work.tokens(await _read(request, Text))
         tenant = server.tenant(request)
         computed = await work.compute(warm_request(tokens, tenant, background=False))
         await work.flush()
-        root = service.root(tenant)
-        stored = await asyncio.to_thread(sessions.save, server.caller(request), session_id, root, tokens)
+        stored = await asyncio.to_thread(sessions.save, session, service.root(tenant), tokens)
         if stored < len(tokens) - 1:
             raise EngineError(
                 f"only {stored} of the session's {len(tokens)} tokens could be stored: the disk or "
@@ -155,12 +155,12 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
         """Bring a saved conversation into memory, so that the next request with it begins at once."""
         session = await work.session(request, session_id)
         tenant = server.tenant(request)
-        if not session.tokens or session.root != service.root(tenant):
-            what = "was never saved" if not session.tokens else "was saved for another model or other settings"
+        if not session.encoded or session.root != service.root(tenant):
+            what = "was never saved" if not session.encoded else "was saved for another model or other settings"
             raise InvalidRequest(f"this session {what}", param="session_id")
         stored, _ = await asyncio.to_thread(sessions.stored, session.root, session.tokens)
         computed = await work.compute(warm_request(session.tokens, tenant, background=False))
-        return Saved(session_id, len(session.tokens), computed, stored)
+        return Saved(session_id, session.length, computed, stored)
 
     return [warm, create, list_all, get_one, delete_one, save, load]
 
@@ -218,4 +218,4 @@ async def _read(request: AnyRequest, kind: type[Body]) -> Body:
 
 def _shown(session: Session) -> SessionObject:
     saved = int(session.saved) if session.saved is not None else None
-    return SessionObject(session.id, session.title, int(session.created), saved, len(session.tokens))
+    return SessionObject(session.id, session.title, int(session.created), saved, session.length)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlite_utils import Database, Migrations
 
-VERSION = 1
+VERSION = 2
 """Kept as ``user_version``. Raise it when older programs could not use the index any more."""
 
 migrations = Migrations("reame_diskkv")
@@ -57,6 +57,12 @@ def sessions(db: Database) -> None:
         "CREATE TRIGGER pin_removed AFTER DELETE ON pin BEGIN "
         "UPDATE block SET pins = (SELECT count(*) FROM pin WHERE key = OLD.key) WHERE key = OLD.key; END"
     )
+
+
+@migrations()
+def size_of_blocks(db: Database) -> None:
+    """Sessions are found in blocks of the size with which they were saved; 0 before that."""
+    db.execute("ALTER TABLE session ADD COLUMN block_tokens INTEGER NOT NULL DEFAULT 0")
 
 
 _BLOCKS = (

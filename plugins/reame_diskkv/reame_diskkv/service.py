@@ -22,7 +22,9 @@ from reame_diskkv.index import Index
 from reame_diskkv.lookup import Prompt
 from reame_diskkv.options import Options
 from reame_diskkv.restoring import Restorer
-from reame_diskkv.store import Limits, Store
+from reame_diskkv.room import Limits
+from reame_diskkv.sessions import Sessions
+from reame_diskkv.store import Store
 from reame_diskkv.writer import Writer
 
 log = logging.getLogger("reame.plugins.diskkv")
@@ -75,7 +77,7 @@ class Service:
         # A block that reaches beyond a sliding window could only be restored whole.
         size = min(options.block_tokens, window) if window else options.block_tokens
         store = Store(folder, limits_of(options), counts, log.warning, level=options.level)
-        store.attempt(lambda index: None)  # so that the index is there before it is asked
+        store.find_sessions()  # and have the index there before it is asked
         writer = Writer(store, int(options.queue_mb * 1e6))
         shape = Shape(context.model.name, context.namespace, size)
         cache = Cache(shape, store, writer, counts, context.model.threads)
@@ -122,6 +124,11 @@ class Service:
     def root(self, tenant: str) -> bytes:
         """The root of a tenant's chains. For any thread."""
         return root_key(self.cache.shape.namespace, tenant, self.cache.shape.block_tokens)
+
+    def sessions(self) -> Sessions:
+        """The sessions in the folder. For any thread."""
+        store = self.cache.store
+        return Sessions(store.folder, store.sessions, self.cache.shape.block_tokens)
 
     def explain(self, tenant: str, tokens: Sequence[int]) -> Explanation:
         """Why ``tokens`` would have to be computed. For any thread. Raises IndexUnusable or IndexBroken."""

@@ -1,4 +1,4 @@
-"""Writing: what is stored, what has to go for it, and what the folder really holds. For the writer's thread."""
+"""Writing: what is stored, and what the folder really holds. For the writer's thread."""
 
 from __future__ import annotations
 
@@ -6,33 +6,22 @@ import errno
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from reame_diskkv.block_file import Block, write_block
 from reame_diskkv.codec import Bytes, Compressor
 from reame_diskkv.counts import Counts
 from reame_diskkv.days import DayBook
 from reame_diskkv.folder import SHARDS, BlockFolder
-from reame_diskkv.index import Entry, Index, IndexBroken, IndexUnusable
+from reame_diskkv.index import Index, IndexBroken, IndexUnusable
 from reame_diskkv.opening import open_index, set_aside
+from reame_diskkv.room import INDEX_GROWTH, Limits, Room
+from reame_diskkv.session_files import SessionFiles
+from reame_diskkv.sessions import compare
 from reame_diskkv.sweeping import sweep
 
 PAUSE_SECONDS = 30.0
 """After a write that failed nothing is stored for so long."""
-_AT_ONCE = 16
-_INDEX_GROWTH = 128 << 10
-"""More than the index grows by adding one block."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What may be kept."""
-
-    max_bytes: int
-    """On disk, the index included."""
-    ttl_seconds: float | None = None
-    """Blocks that were not used for so long are removed."""
 
 
 class Store:
@@ -50,7 +39,8 @@ class Store:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.folder = folder
-        self.limits = limits
+        self.sessions = SessionFiles(folder)
+        self.room = Room(folder, limits, counts)
         self.counts = counts
         self._warn = warn
         self._compressor = Compressor(level)
@@ -106,17 +96,17 @@ class Store:
             return False
         parts = write_block(block, state, self._compressor)
         size = sum(map(len, parts))
-        if not self._make_room(index, size, block.parent):
+        if not self.room.make(index, size, block.parent):
             self.counts.too_large += 1
             return False
         try:
             self._write(index, block, parts, len(state))
         except (OSError, IndexUnusable) as error:
             # More than this block needs: the index has to grow, too.
-            enough = 4 * size + _INDEX_GROWTH
+            enough = 4 * size + INDEX_GROWTH
             if not _disk_full(error):
                 raise
-            self._evict_some(index, enough, block.parent)
+            self.room.evict(index, enough, block.parent)
             self._write(index, block, parts, len(state))
         self.counts.written_blocks += 1
         self.counts.written_bytes += size
@@ -146,48 +136,6 @@ class Store:
         """The time, except that it never runs backwards: who comes later was used later. Any thread may ask."""
         self._latest = max(self._wall(), self._latest + 1e-6)
         return self._latest
-
-    # Making room
-
-    def _make_room(self, index: Index, size: int, parent: bytes) -> bool:
-        """Whether ``size`` more bytes are within the limit, after evicting what has to go for them."""
-        limit = max(0, self.limits.max_bytes - index.own_bytes - _INDEX_GROWTH)
-        if size > limit:
-            return False
-        surplus = index.total().file_bytes + size - limit
-        return surplus <= 0 or self._evict_some(index, surplus, parent)
-
-    def _evict_some(self, index: Index, size: int, parent: bytes) -> bool:
-        """Evict ``size`` bytes of the blocks that were not used for longest, but never ``parent``."""
-        while size > 0:
-            victims = [entry for entry in index.leaves(_AT_ONCE) if entry.key != parent]
-            if not victims:
-                return False
-            chosen = []
-            for entry in victims:
-                if size <= 0:
-                    break
-                chosen.append(entry)
-                size -= entry.file_bytes
-            self._remove(index, chosen)
-            self.counts.evicted += len(chosen)
-        return True
-
-    def evict_everything(self) -> None:
-        """Remove all blocks that nobody keeps."""
-        self.attempt(lambda index: self._evict_all(index))
-
-    def _evict_all(self, index: Index) -> None:
-        while victims := index.leaves(256):
-            self._remove(index, victims)
-            self.counts.evicted += len(victims)
-
-    def _remove(self, index: Index, entries: Iterable[Entry]) -> None:
-        keys = [entry.key for entry in entries]
-        for key in keys:
-            self.folder.remove(key)
-        with index.transaction():
-            index.remove(keys)
 
     def discard(self, keys: Iterable[bytes]) -> None:
         """Forget blocks that turned out to be unusable."""
@@ -247,16 +195,11 @@ class Store:
 
     def expire(self) -> None:
         """Remove what was not used for longer than the limit says, and what is above the size limit."""
+        self.attempt(lambda index: self.room.expire(index, self._wall()))
 
-        def expire(index: Index) -> None:
-            if self.limits.ttl_seconds is not None:
-                moment = self._wall() - self.limits.ttl_seconds
-                while old := index.leaves_unused_since(moment, _AT_ONCE):
-                    self._remove(index, old)
-                    self.counts.expired += len(old)
-            self._make_room(index, 0, b"")
-
-        self.attempt(expire)
+    def find_sessions(self) -> None:
+        """Make the index say of sessions what their files say."""
+        self.attempt(lambda index: compare(index, self.sessions))
 
     def sweep_step(self) -> bool:
         """Compare one more folder with the index; whether there is more to do."""
@@ -264,12 +207,15 @@ class Store:
             return False
         if self._next_shard == 0:
             self.folder.remove_stale_parts()
+            self.find_sessions()
         shard = self._next_shard
         if not self.attempt(lambda index: sweep(index, self.folder, shard, self.counts, self._wall())):
             self._next_shard = SHARDS
             return False
         self._next_shard += 1
         if self._next_shard == SHARDS:
+            # Once more, for now their blocks have been found. What they keep stays.
+            self.find_sessions()
             self.expire()
             return False
         return True

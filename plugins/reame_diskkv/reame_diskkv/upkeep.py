@@ -13,8 +13,9 @@ from reame_diskkv.folder import SHARDS, BlockFolder
 from reame_diskkv.index import Index, IndexBroken, IndexUnusable
 from reame_diskkv.options import Options
 from reame_diskkv.reading import BlockReader
+from reame_diskkv.room import Limits
 from reame_diskkv.service import folder_of, limits_of
-from reame_diskkv.store import Limits, Store
+from reame_diskkv.store import Store
 
 
 class CacheTrouble(ReameError):
@@ -105,5 +106,5 @@ def clear(store: Store, *, pinned: bool) -> int:
     if pinned and not store.attempt(unpin):
         raise CacheTrouble("the index cannot be changed")
     before = store.counts.evicted
-    store.evict_everything()
+    store.attempt(store.room.evict_all)
     return store.counts.evicted - before

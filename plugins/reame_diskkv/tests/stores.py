@@ -14,7 +14,8 @@ from reame_diskkv.folder import BlockFolder
 from reame_diskkv.index import Index
 from reame_diskkv.lookup import Prompt, Step, longest_chain
 from reame_diskkv.reading import BlockReader
-from reame_diskkv.store import Limits, Store
+from reame_diskkv.room import Limits
+from reame_diskkv.store import Store
 
 SIZE = 4
 ROOT = root_key({"model": "tiny"}, "", SIZE)
@@ -75,7 +76,7 @@ class TestStore:
         return all(stored)
 
     def set_limit(self, max_bytes: int) -> None:
-        self.store.limits = Limits(max_bytes)
+        self.store.room.limits = Limits(max_bytes)
 
     def found(self, tokens: Sequence[int]) -> int:
         """How many tokens of a prompt are stored and can be read."""

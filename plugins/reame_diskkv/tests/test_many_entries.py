@@ -78,7 +78,7 @@ def costs(path: Path, steps: Steps) -> dict[str, int]:
         assert (found[-1].end if found else 0) == length
     cost["store"] = steps.of(lambda: store.put([*HOT, 999, 1, 1, 1]))
     cost["use"] = steps.of(lambda: store.use(known))
-    cost["evict"] = steps.of(lambda: store.store._evict_some(index, 1, b""))
+    cost["evict"] = steps.of(lambda: store.store.room.evict(index, 1, b""))
     cost["total"] = steps.of(index.total)
     store.close()
     return cost

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from reame_diskkv.folder import BlockFolder
-from reame_diskkv.store import _INDEX_GROWTH
+from reame_diskkv.room import INDEX_GROWTH
 
 from plugins.reame_diskkv.tests.stores import ROOT, SIZE, TestStore, chain
 
@@ -81,10 +81,10 @@ def test_the_budget_holds_and_ends_of_chains_go_first(make: Make) -> None:
     store.put(A, 300_000)
     store.put([*A[:4], 50, 51, 52, 53], 300_000)
     size = max(store.files.values())
-    store.set_limit(store.disk_usage + _INDEX_GROWTH + size // 2)
+    store.set_limit(store.disk_usage + INDEX_GROWTH + size // 2)
     store.use(A)
     store.put([60, 61, 62, 63], 300_000)
-    assert store.disk_usage <= store.store.limits.max_bytes
+    assert store.disk_usage <= store.store.room.limits.max_bytes
     assert store.found([*A[:4], 50]) == 4, "was not used for longest"
     assert store.found(A) == 10
     assert store.found([60, 61, 62, 63]) == 4
@@ -97,9 +97,9 @@ def test_a_parent_is_as_recently_used_as_its_last_child(make: Make) -> None:
     store.put([70, 71, 72, 73], 3000)
     store.put(A[:8], 3000)
     store.use(A[:8])
-    store.store._evict_some(store.store._opened(), 1, b"")
+    store.store.room.evict(store.store._opened(), 1, b"")
     assert store.found([70]) == 0
-    store.store._evict_some(store.store._opened(), 1, b"")
+    store.store.room.evict(store.store._opened(), 1, b"")
     assert store.found(A) == 4
 
 
@@ -138,7 +138,7 @@ def test_a_budget_for_less_than_a_chain_keeps_its_beginning(make: Make) -> None:
     store = make()
     store.put([90, 91, 92, 93], 300_000)
     [size] = store.files.values()
-    store.set_limit(store.disk_usage + _INDEX_GROWTH + size * 3 // 2)
+    store.set_limit(store.disk_usage + INDEX_GROWTH + size * 3 // 2)
     store.put(range(100, 140), 300_000)
     assert store.found(range(100, 140)) == 8, "what would come next has no room, and nothing else may go"
     assert store.counts.too_large == 1
@@ -152,12 +152,12 @@ def test_pinned_blocks_stay(make: Make) -> None:
     with index.transaction():
         index.run("INSERT INTO pin VALUES ('session', ?)", (chain(A[:8])[-1].key,))
     store.put([80, 81, 82, 83], 3000)
-    assert not store.store._evict_some(index, 10**9, b"")
+    assert not store.store.room.evict(index, 10**9, b"")
     assert store.found(A[:8]) == 8
     assert store.found([80]) == 0
     with index.transaction():
         index.run("DELETE FROM pin")
-    store.store._evict_some(index, 10**9, b"")
+    store.store.room.evict(index, 10**9, b"")
     assert store.files == {}
 
 
@@ -168,7 +168,7 @@ def test_a_pin_moves_to_the_block_that_replaces_its_own(make: Make) -> None:
     with index.transaction():
         index.run("INSERT INTO pin VALUES ('session', ?)", (chain(A[:6])[-1].key,))
     store.put(A[:8])
-    assert not store.store._evict_some(index, 10**9, b"")
+    assert not store.store.room.evict(index, 10**9, b"")
     assert store.found(A[:6]) == 6
 
 
@@ -199,7 +199,7 @@ def test_a_clock_that_runs_backwards(make: Make) -> None:
     assert len(store.files) == 3
     for gone in ([70, 71], [60, 61], [50, 51]):
         assert store.found(gone)
-        store.store._evict_some(store.store._opened(), 1, b"")
+        store.store.room.evict(store.store._opened(), 1, b"")
         assert not store.found(gone)
 
 
