@@ -51,7 +51,7 @@ class Service:
         ballot = sequence.request.extra.get(NAME)
         if not isinstance(ballot, Ballot) or ballot.rules.candidates == 1:
             return None
-        ballot.siblings.hear(sequence.choice, sequence.tokens[sequence.prompt_length :])
+        ballot.siblings.hear(sequence.choice, sequence.tokens[sequence.prompt_length :].tolist())
         return ballot.siblings.propose(sequence.choice, limit)
 
 

@@ -24,7 +24,7 @@ class Siblings:
         """``choice`` has generated these tokens by now."""
         said = self._said.setdefault(choice, [])
         for token in generated[len(said) :]:
-            said.append(int(token))
+            said.append(token)
             if len(said) >= GRAM:
                 self._places.setdefault(tuple(said[-GRAM:]), []).append((choice, len(said)))
 

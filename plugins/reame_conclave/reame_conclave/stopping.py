@@ -15,7 +15,10 @@ STOP_NAMES: tuple[StopName, ...] = ("majority", "beta", "window", "never")
 class StopRule(Protocol):
     """Decides whether to let the other candidates go on."""
 
-    name: StopName
+    @property
+    def name(self) -> StopName:
+        """As requests call it."""
+        ...
 
     def over(self, poll: Poll) -> bool:
         """Whether enough has been said."""
@@ -99,4 +102,5 @@ def stays_ahead(leading: int, following: int) -> float:
     """The probability that an answer is given more often than another one, after so many votes for each: that
     of Beta(leading + 1, following + 1) above 1/2, which for whole numbers is a sum over a fair coin."""
     tosses = leading + following + 1
-    return sum(comb(tosses, heads) for heads in range(leading + 1)) / 2**tosses
+    favourable = sum(comb(tosses, heads) for heads in range(leading + 1))
+    return float(favourable / (1 << tosses))

@@ -23,7 +23,10 @@ class Answer:
 class Judge(Protocol):
     """Reads answers. It knows one text at a time, so that a vote never depends on the other texts."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """As requests call it."""
+        ...
 
     def read(self, text: str) -> Answer | None:
         """What ``text`` answers; None where that cannot be told: it does not vote then."""

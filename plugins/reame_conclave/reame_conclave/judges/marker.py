@@ -12,7 +12,7 @@ from reame_conclave.judges.values import value_of
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _LABEL = re.compile(
     r"(?:^[^\S\n]*\#{4}[^\S\n]*|\b(?:answer|result|solution|risposta|antwort|réponse|respuesta|resposta)\b[*_]{0,2}"
-    r"[^\S\n]*(?:is|are|è|ist|est|es|é|=|:)[*_]{0,2}[^\S\n]*:?)",
+    r"[^\S\n]*(?:(?:is|are|è|ist|est|es|é)\b|[=:])[*_]{0,2}[^\S\n]*:?)",
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"<answer>([^<]*)</answer>", re.IGNORECASE)

@@ -10,6 +10,8 @@ from text_to_num import text2num
 LONGEST = 12
 """Words of a number; more are prose."""
 _OTHER_LANGUAGES = ("de", "es", "fr", "it", "pt", "nl")
+_ENGLISH = frozenset({"second", "once", "elf", "cent", "mil"})
+"""English words that are numbers elsewhere."""
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4}
 _PARTS |= {"fourths": 4, "fifth": 5, "fifths": 5, "sixth": 6, "eighth": 8, "eighths": 8, "tenth": 10}
 _PARTS |= {"tenths": 10, "percent": 100, "hundredths": 100}
@@ -30,6 +32,8 @@ def number_in_words(text: str) -> Fraction | None:
     value = english(said)
     if value is not None:
         return value
+    if text.strip(" .").lower() in _ENGLISH:
+        return None
     return next((found for each in _OTHER_LANGUAGES if (found := _whole(said, each)) is not None), None)
 
 

@@ -12,6 +12,8 @@ from reame_conclave.judges.numerals import Numeral, numerals, shown
 
 LINES = 3
 """Lines from the end in which a final number may be: behind it some models take leave."""
+SHORT = 5
+"""Words of a text that may be nothing but its answer."""
 TAIL = 4
 """Words behind a final number: its unit, "in total", "left"."""
 _ITEM = re.compile(r"^\s*(?:\d{1,3}[.)]|[-+•>#]+)\s+(?=\S)")
@@ -28,7 +30,7 @@ def as_answer(value: Fraction) -> Answer:
 def whole_number(text: str) -> Fraction | None:
     """``text`` where it says one number and little else: "12", "$1,000.00", "x = 5", "five apples", "20 %",
     "3 * 4 = 12", "5 (of 12)". None for several numbers, and for prose."""
-    text = _without_aside(plain(text).strip())
+    text = _without_aside(_ITEM.sub("", plain(text).strip()))
     found = list(numerals(text))
     if not found:
         return number_in_words(text) or _words_at_the_end(text, longest_tail=TAIL)
@@ -93,13 +95,17 @@ def _words_at_the_end(line: str, longest_tail: int) -> Fraction | None:
     return None
 
 
+def _is_short(text: str) -> bool:
+    return "\n" not in text.strip() and len(words(text)) <= SHORT
+
+
 class FinalNumber:
     """Votes by the number that a text ends with."""
 
     name = "final number"
 
     def read(self, text: str) -> Answer | None:
-        value = whole_number(text) if len(text) < 60 else None
+        value = whole_number(text) if _is_short(text) else None
         value = value if value is not None else final_number(text)
         return None if value is None else as_answer(value)
 

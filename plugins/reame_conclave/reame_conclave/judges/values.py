@@ -20,7 +20,7 @@ def value_of(text: str) -> Answer | None:
     if letter is not None:
         return letter
     number = whole_number(text)
-    return as_answer(number) if number is not None else same_text(text)
+    return as_answer(number) if number is not None else same_text(plain(text))
 
 
 def choice_of(text: str) -> Answer | None:
