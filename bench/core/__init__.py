@@ -10,7 +10,7 @@ from bench.host import CpuWatch
 from bench.quiet import Quiet
 from bench.report import Result
 
-NAMES = ("decode", "prefill", "users", "stall", "steps", "neighbour", "buffers", "memory", "http")
+NAMES = ("decode", "prefill", "users", "stall", "cancel", "steps", "neighbour", "buffers", "memory", "http")
 
 
 def measure(name: str, case: Case) -> Result:

@@ -1,6 +1,6 @@
 """Busy neighbours: decoding through the engine beside one and two processes that compute all the time, against
 decoding on an idle machine: with threads that follow the neighbours, with fixed numbers of threads, and with
-OpenMP's own way to wait. Each way is a process of its own, since libgomp reads its variables when it is loaded."""
+OpenMP's own way to wait. Each way is a process of its own, since libgomp reads its variables at its start."""
 
 from __future__ import annotations
 

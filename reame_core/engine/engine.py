@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
@@ -31,6 +33,9 @@ from reame_core.engine.threads import Threads
 from reame_core.errors import ConfigError, ContextLengthExceeded, EngineError, InvalidRequest
 
 log = logging.getLogger("reame.engine")
+
+SPARED_S = 2.0
+"""Seconds between two batches that others share and that end early because somebody cancels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +129,10 @@ class Engine:
         )
         self._padding = Padding(backend, self.cost, options.exact)
         self._groups: list[RequestGroup] = []
-        self._computing: RequestGroup | None = None
-        """Whose rows alone are in the batch under way."""
+        self._computing: Counter[RequestGroup] = Counter()
+        """Rows of the batch under way, by who wants them."""
+        self._spared_until = -math.inf
+        """When a batch that several share may be interrupted again."""
         self._turn = 0
         self._numbers = 0
         self.steps = 0
@@ -182,11 +189,18 @@ class Engine:
         self._close_done_groups()
 
     def interrupt(self, group: RequestGroup) -> None:
-        """Let the batch under way end early where it computes for ``group`` alone, which is about to be
-        cancelled. A batch that others share ends in its time: whoever comes and goes must not cost them what is
-        computed for them, and it keeps to the stall budget. Any thread may call it."""
-        if self._computing is group and self.backend.info.partial_removal:
-            self.backend.interrupt()
+        """Let the batch under way end early where it computes mostly for ``group``, which is about to be
+        cancelled. What others have in it is computed again: they lose a part of a batch, and not more often
+        than every ``SPARED_S`` seconds, however many requests come and go. Any thread may call it."""
+        computing = self._computing
+        if 2 * computing[group] <= computing.total() or not self.backend.info.partial_removal:
+            return
+        now = self._clock()
+        if len(computing) > 1:
+            if now < self._spared_until:
+                return
+            self._spared_until = now + SPARED_S
+        self.backend.interrupt()
 
     def cancel_all(self) -> None:
         """Cancel every request."""
@@ -265,8 +279,10 @@ class Engine:
             assert slot is not None
             rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
         self._padding.add(rows, self.memory.free_cells)
-        groups = {part.sequence.group for part in parts}
-        self._computing = groups.pop() if len(groups) == 1 else None
+        computing: Counter[RequestGroup] = Counter()
+        for part in parts:
+            computing[part.sequence.group] += part.rows
+        self._computing = computing
         started = self._clock()
         try:
             try:
@@ -281,7 +297,7 @@ class Engine:
             self._fail(parts, error)
             return False
         finally:
-            self._computing = None
+            self._computing = Counter()
             self._padding.drop(rows)
         taken = 1000 * (self._clock() - started)
         self.cost.observe(len(rows), taken)

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from reame_core.engine.engine import SPARED_S
+from reame_core.testing import FakeClock
 from tests.engine.support import (
     Answers,
     Drafter,
@@ -267,21 +269,43 @@ def test_an_interrupted_batch_is_computed_again_where_nobody_cancels() -> None:
     check_empty(engine)
 
 
-def test_a_batch_that_others_share_is_not_interrupted() -> None:
-    def during(number: int) -> None:
-        assert going.group is not None
-        engine.interrupt(going.group)
+def test_a_batch_that_others_share_ends_early_but_not_again_and_again() -> None:
+    """Requests that come and go cost the others a part of a batch now and then, never their progress."""
+    clock = FakeClock()
+    backend = FakeBackend(clock=clock, during_decode=lambda number: interrupt())
+    going: list[Answers] = []
 
+    def interrupt() -> None:
+        if going and going[-1].group is not None and not going[-1].done:
+            engine.interrupt(going[-1].group)
+
+    engine = engine_on(backend, clock=clock, parallel=2)
+    staying = submit(engine, greedy("staying", 60, ignore_end=True))
+    step(engine)
+    interrupted = 0
+    while not staying.done:
+        going.append(submit(engine, greedy(words(40, len(going)), 30, reuse=False)))
+        rows = backend.rows_computed
+        step(engine)
+        interrupted += backend.rows_computed == rows
+        cancel(engine, going[-1])
+    assert staying.said == plain(greedy("staying", 60, ignore_end=True))
+    assert 1 <= interrupted <= 1 + clock.now / SPARED_S
+
+
+def test_a_batch_that_is_mostly_of_others_is_not_interrupted() -> None:
+    def during(number: int) -> None:
+        if going.group is not None:
+            engine.interrupt(going.group)
+
+    request = greedy("going", 5)
+    going = Answers(request)
     backend = FakeBackend(during_decode=during)
     engine = engine_on(backend)
-    staying = submit(engine, greedy("staying", 30, ignore_end=True))
-    going = submit(engine, sampled(words(40), 30, ignore_end=True))
+    submit(engine, greedy(words(40), 5))
+    going.group = engine.submit(request, going)
     step(engine)
-    assert backend.row_counts
-    assert going.group is not None
-    engine.cancel(going.group)
-    run(engine)
-    assert staying.said == plain(greedy("staying", 30, ignore_end=True))
+    assert backend.rows_computed == backend.row_counts[0] > 40
 
 
 def test_a_recurrent_model_is_never_interrupted() -> None:
