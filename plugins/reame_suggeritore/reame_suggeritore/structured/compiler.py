@@ -30,8 +30,8 @@ class Compiler:
         """How many had to be compiled, in this process."""
 
     def compile(self, grammar: Grammar) -> LLMatcher:
-        """The matcher of ``grammar`` at its beginning; not to be moved, but copied. Raises InvalidRequest for what
-        is wrong, unsupported, or permits nothing."""
+        """The matcher of ``grammar`` at its beginning; not to be moved, but copied. Raises InvalidRequest for
+        what is wrong, unsupported, or permits nothing."""
         with self._lock:
             matcher = self._matchers.get(grammar.text)
             if matcher is not None:

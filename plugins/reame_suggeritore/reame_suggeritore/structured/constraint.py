@@ -47,7 +47,7 @@ class GrammarConstraint:
         return self._matcher.compute_ff_tokens()
 
     def forced_after(self, text: bytes) -> bytes | None:
-        """The bytes that have to come after ``text``, which is not accepted; None where ``text`` cannot come."""
+        """The bytes that have to come after ``text``, which is only tried; None where it cannot come."""
         probe = self._matcher.deep_copy()
         if not probe.consume_tokens(self._tokenizer.built.tokenize_bytes(text)):
             return None

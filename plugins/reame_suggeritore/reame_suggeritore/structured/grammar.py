@@ -22,9 +22,9 @@ JSON_STYLE = {
     "lenient": False,
     "coerce_one_of": False,
 }
-"""JSON is written on one line, with a blank after each comma and colon: then there is no white space that a small
-model could go on with for ever, and most of what is not a value is forced. The last two: what a schema says is
-obeyed or refused, whatever the schema itself says about that."""
+"""JSON is written on one line, with a blank after each comma and colon: then there is no white space that a
+small model could go on with for ever, and most of what is not a value is forced. The last two: what a schema
+says is obeyed or refused, whatever the schema itself says about that."""
 
 _WIDE_ESCAPE = re.compile(r"\\(?:\\|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 class Tokenizer:
-    """Built when the first request asks for structure: a vocabulary of 152,000 tokens takes about half a second.
-    Any thread may use it."""
+    """Built when the first request asks for structure: a vocabulary of 152,000 tokens takes half a second. Any
+    thread may use it."""
 
     def __init__(self, context: PluginContext) -> None:
         self._context = context

@@ -8,8 +8,8 @@ from reame_suggeritore.structured.tools import ToolWish
 
 
 def grammar_of(wish: ToolWish, form: ToolFormat, content: str | None) -> Grammar | None:
-    """What an answer to ``wish`` can be. ``content`` is what it has to be where it calls no tool, as a part of a
-    Lark grammar; None for any text. None where anything is permitted."""
+    """What an answer to ``wish`` can be. ``content`` is what it has to be where it calls no tool, as a part of
+    a Lark grammar; None for any text. None where anything is permitted."""
     if wish.mode == "none":
         return _without_calls(form) if content is None else of_lark(f"start: {content}", "tools", is_json=True)
     rules = {"body": " | ".join(_body(tool.name, in_lark(tool.parameters), form) for tool in wish.callable)}
