@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 
+TICK_S = 1.0
+"""Longest time without a look at the clock, and at a Ctrl-C that came in the very moment before a wait."""
+
+
 class AnswerView(Protocol):
     """An answer on the screen, while it grows."""
 
@@ -19,9 +23,9 @@ class AnswerView(Protocol):
         """More of the answer."""
         ...
 
-    def paint(self, progress: str) -> float | None:
+    def paint(self, progress: str) -> float:
         """Bring the screen up to date where it is time for that, with ``progress`` below the text. Returns in
-        how many seconds to call again, even if nothing has happened; None for only when something has."""
+        how many seconds to call again, even if nothing has happened."""
         ...
 
     def close(self) -> None:
@@ -80,8 +84,8 @@ class PlainAnswer:
         if text:
             self._line_open = not text.endswith("\n")
 
-    def paint(self, progress: str) -> float | None:
-        return None
+    def paint(self, progress: str) -> float:
+        return TICK_S
 
     def close(self) -> None:
         if self._line_open:

@@ -109,9 +109,9 @@ def _blocks(tokens: list[Token]) -> Iterator[tuple[int, list[Token]]]:
 def _rendered(console: Console, renderable: RenderableType, width: int) -> list[Line]:
     options = console.options.update(width=width, height=None)
     lines = [_stripped(line) for line in console.render_lines(renderable, options, pad=False)]
-    while lines and not lines[-1]:
-        lines.pop()
-    return [_line(console, line) for line in lines]
+    used = [place for place, line in enumerate(lines) if line]
+    # Lists have an empty line before them already, other blocks none: the distance is ours to keep.
+    return [_line(console, line) for line in lines[used[0] : used[-1] + 1]] if used else []
 
 
 def _stripped(line: list[Segment]) -> list[Segment]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
 
-from reame_core.cli.chat.display import PlainAnswer
+from reame_core.cli.chat.display import TICK_S, PlainAnswer
 from reame_core.cli.chat.live_region import LiveRegion
 from reame_core.cli.chat.markdown import GrowingMarkdown, Line
 from reame_core.cli.terminal import harmless, write
@@ -27,7 +27,6 @@ FRAME_S = 0.08
 SHARE_FOR_PAINTING = 20
 """Painting takes at most one part in so many of the time: the model needs the processor more."""
 NARROWEST = 10
-_TICK_S = 1.0
 _DIM, _RED, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
 _write = partial(write, styled=True)
@@ -80,7 +79,7 @@ class MarkdownAnswer:
         self._markdown.add(harmless(text))
         self._fresh = True
 
-    def paint(self, progress: str) -> float | None:
+    def paint(self, progress: str) -> float:
         begun = self._clock()
         if begun < self._due:
             return self._due - begun
@@ -90,7 +89,7 @@ class MarkdownAnswer:
         self._region.show(finished, [*self._rest[-max(size.lines - 1 - len(below), 1) :], *below])
         now = self._clock()
         self._due = now + max(FRAME_S, SHARE_FOR_PAINTING * (now - begun))
-        return _TICK_S
+        return TICK_S
 
     def close(self) -> None:
         self._region.show(self._markdown.take_all(_text_width(self._size())), [])

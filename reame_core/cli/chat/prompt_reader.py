@@ -27,7 +27,7 @@ class PromptReader:
         self._session: PromptSession[str] = PromptSession(
             PROMPT,
             multiline=True,
-            prompt_continuation=CONTINUATION,
+            prompt_continuation=_before_line,
             history=history,
             completer=completer,
             complete_while_typing=False,
@@ -40,6 +40,10 @@ class PromptReader:
 
     def read(self) -> str:
         return self._session.prompt()
+
+
+def _before_line(width: int, line: int, folded: int) -> str:
+    return CONTINUATION if folded == 0 else " " * width
 
 
 def _bindings() -> KeyBindings:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def status_line(finished: Finished, context: int) -> str:
     """Speed, what was remembered instead of computed, and how full the context of ``context`` tokens is."""
     usage, timings = finished.usage, finished.timings
-    parts = [f"{usage.completion} tokens"]
+    parts = [f"{usage.completion} {'token' if usage.completion == 1 else 'tokens'}"]
     # The first token belongs to the prefill, so decoding made the others.
     if usage.completion > 1 and timings.decode > 0:
         parts.append(f"{1000 * (usage.completion - 1) / timings.decode:.1f} tokens/s")
