@@ -16,6 +16,8 @@ _LABEL = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _TAG = re.compile(r"<answer>([^<]*)</answer>", re.IGNORECASE)
+_LATEST = 16
+"""Markers of one kind that are looked at: a text that repeats itself must not take long to read."""
 _SENTENCE = re.compile(r"[.!?](?:\s|$)")
 
 
@@ -35,12 +37,12 @@ class Marker:
 
 def _marked(text: str) -> Iterator[tuple[int, str]]:
     """(where it begins, what is marked)"""
-    for match in _BOXED.finditer(text):
+    for match in list(_BOXED.finditer(text))[-_LATEST:]:
         if (content := _in_braces(text, match.end())) is not None:
             yield match.start(), content
     for match in _TAG.finditer(text):
         yield match.start(), match[1]
-    for match in _LABEL.finditer(text):
+    for match in list(_LABEL.finditer(text))[-_LATEST:]:
         content = _first_line(text[match.end() : match.end() + 500])
         if not _BOXED.search(content):
             yield match.start(), content

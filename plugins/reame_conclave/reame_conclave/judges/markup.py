@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-READ = 20_000
+READ = 8_000
 """Characters at the end of a text that judges look at: what comes before them is no final answer."""
 
 _SUPERSCRIPT = re.compile("[⁻⁰¹²³⁴-⁹]+")
