@@ -61,7 +61,8 @@ def on_prefill(sequence: SequenceView, kv: KVAccess) -> int | None:
 
     Called once per sequence, before its first row is computed and after the prefix that other sequences
     hold in memory has been shared (``kv.length`` tokens of it). Answer how many tokens were added by
-    ``kv.restore``, or None; the first plugin that answers ends the search."""
+    ``kv.restore``, or None; the first plugin that answers ends the search. What takes longer than
+    ``kv.seconds`` is restored in parts: after ``kv.go_on_later()`` the plugin is called once more."""
 
 
 @hookspec

@@ -26,6 +26,7 @@ from reame_core.engine.padding import Padding
 from reame_core.engine.plugin_bridge import PluginBridge
 from reame_core.engine.records import Records
 from reame_core.engine.request import Request
+from reame_core.engine.restoring import Restoring
 from reame_core.engine.schedule import Part, Scheduler
 from reame_core.engine.sequence import Sequence
 from reame_core.engine.speculation import Speculation
@@ -87,6 +88,7 @@ class Engine:
             )
         self._clock = clock
         self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
+        self._restoring = Restoring(self._plugins, options.stall_ms)
         self._admission = Admission(self.memory, options.parallel)
         self.records = Records()
         computed = ComputedDrafts(
@@ -252,10 +254,11 @@ class Engine:
         self._admission.put_away()
         for sequence in self._admission.admit():
             sequence.admitted_at = self._clock()
-            self._plugins.on_prefill(sequence)
-        running = self.running
+            self._restoring.begin(sequence)
+        self._restoring.step()
+        running = [sequence for sequence in self.running if sequence not in self._restoring]
         if not running:
-            return False
+            return bool(self._restoring)
         self.steps += 1
         self._turn += 1
         turn = self._turn % len(running)

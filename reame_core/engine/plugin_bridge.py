@@ -42,12 +42,16 @@ class SlotAccess:
         *,
         restore_below: int = 0,
         length_limit: int | None = None,
+        seconds: float = 0.0,
     ) -> None:
         self._backend = backend
         self._memory = memory
         self._slot: Slot | None = slot
         self._restore_below = restore_below
         self._length_limit = length_limit
+        self._seconds = seconds
+        self.more = False
+        """Whether to call the hook again."""
 
     def close(self) -> None:
         self._slot = None
@@ -91,6 +95,14 @@ class SlotAccess:
             )
         return self._memory.give_up(slot, length)
 
+    @property
+    def seconds(self) -> float:
+        return self._seconds
+
+    def go_on_later(self) -> None:
+        self._open_slot()
+        self.more = True
+
 
 class PluginBridge:
     """Calls the hooks for the engine."""
@@ -104,13 +116,16 @@ class PluginBridge:
         self._computers = dict(hooks.compute_drafts.calls)
         self._pricers = dict(hooks.price_drafts.calls)
 
-    def on_prefill(self, sequence: Sequence) -> None:
-        """Let plugins restore what memory does not have of the prompt."""
+    def on_prefill(self, sequence: Sequence, seconds: float, first: int = 0) -> int | None:
+        """Let plugins, from number ``first`` on, restore what memory does not have of the prompt, each for so
+        many ``seconds``. The number of one that has more to restore."""
         slot = sequence.slot
         if not sequence.request.reuse or slot is None:
-            return
-        for plugin, call in self._hooks.on_prefill.calls:
-            access = SlotAccess(self._backend, self._memory, slot, restore_below=sequence.prompt_length)
+            return None
+        for number, (plugin, call) in enumerate(self._hooks.on_prefill.calls[first:], first):
+            access = SlotAccess(
+                self._backend, self._memory, slot, restore_below=sequence.prompt_length, seconds=seconds
+            )
             before = slot.length
             answer = call(sequence, access)
             access.close()
@@ -119,9 +134,10 @@ class PluginBridge:
             elif slot.length < before:
                 _limit(sequence.reused, slot.length)
             if _is_whole(answer):
-                break
+                return number if access.more and slot.length > before else None
             if answer is not None:
                 log.warning("plugin %s: on_prefill answered %.80r, not a number of tokens", plugin, answer)
+        return None
 
     @property
     def draft_sources(self) -> tuple[str, ...]:

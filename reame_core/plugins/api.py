@@ -133,6 +133,16 @@ class KVAccess(Protocol):
         ``on_prefill`` may call it."""
         ...
 
+    @property
+    def seconds(self) -> float:
+        """How long this call of ``on_prefill`` may take before it delays other users; 0 in other hooks."""
+        ...
+
+    def go_on_later(self) -> None:
+        """Have ``on_prefill`` called again for this sequence, behind the others' next batch. Only where this
+        call has restored something and answers how much."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
