@@ -27,7 +27,7 @@ from reame_core.plugins.api import Draft, DraftPrice, DraftWish
 WINDOWS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 TRIAL_SHARE = 0.01
 """Of the time that decoding takes, for drafts that are not believed to pay."""
-FIRST_TRIALS = 8
+FIRST_TRIALS = 6
 """One-row batches' worth of such drafts before that time has come."""
 INVESTMENT = 0.04
 """Of the time that the rest of an answer takes, the most that a source may need to read the text so far for a

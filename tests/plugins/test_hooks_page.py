@@ -17,7 +17,17 @@ from reame_core.engine.backend import ModelInfo
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.errors import ConfigError
 from reame_core.models.catalogue import Catalogue
-from reame_core.plugins.api import Candidate, CandidateState, Draft, Group, PluginContext, Stage, Verdict
+from reame_core.plugins.api import (
+    Candidate,
+    CandidateState,
+    Draft,
+    DraftPrice,
+    DraftWish,
+    Group,
+    PluginContext,
+    Stage,
+    Verdict,
+)
 from reame_core.plugins.guard import FAILURES_BEFORE_OFF
 from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import RESERVED_NAMES, PluginSelection
@@ -144,6 +154,25 @@ def test_propose_draft_example(load: Load) -> None:
     assert hook.first(sequence([1, 1, 1, 1]), 9) == ("example", Draft([1]))
     assert hook.first(sequence([1, 2, 3, 4]), 2) is None
     assert hook.first(sequence([1]), 2) is None
+
+
+def wishes(*sequences: Any, limit: int = 3) -> list[DraftWish]:
+    return [DraftWish(each, limit) for each in sequences]
+
+
+def test_price_drafts_example(load: Load) -> None:
+    manager = load(EXAMPLES["price_drafts"][0])
+    asked = wishes(sequence([1, 5]), sequence([7]))
+    [(_, price)] = manager.hook("price_drafts").calls
+    assert price(asked) == DraftPrice(2.0, most=8)
+    [(_, compute)] = manager.hook("compute_drafts").calls
+    assert compute(asked) == [Draft([5, 5, 5]), Draft([7, 7, 7])]
+    assert 0 < price(asked).per_token < 2.0
+
+
+def test_compute_drafts_example(load: Load) -> None:
+    [(_, compute)] = load(EXAMPLES["compute_drafts"][0]).hook("compute_drafts").calls
+    assert compute(wishes(sequence([119]), sequence([3]))) == [Draft([120, 121, 122]), Draft([])]
 
 
 @pytest.mark.parametrize(("draft", "accepted", "next_token"), [([2, 1], 2, 3), ([2, 0], 1, 1), ([0, 1], 0, 2)])

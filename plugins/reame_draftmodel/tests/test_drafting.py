@@ -343,7 +343,7 @@ def test_where_it_does_not_pay_it_is_off_within_100_tokens_and_costs_little(ever
         before = machine.drafting.backend.decodes
         machine.run(replace(LONG, max_tokens=tokens))
         batches.append(machine.drafting.backend.decodes - before)
-    assert batches[1] - batches[0] <= 10, "from the 100th token on it is tried only now and then"
+    assert batches[1] - batches[0] <= 16, "from the 100th token on it is tried only now and then"
 
 
 def test_a_long_prompt_is_not_read_for_a_trial() -> None:
@@ -379,7 +379,7 @@ def test_the_controller_chooses_between_a_draft_model_and_what_was_looked_up() -
     st.integers(80, 400),
     st.integers(1, 5),
 )
-@thorough(25)
+@thorough(15)
 def test_any_requests_that_come_and_go(
     asked: list[tuple[int, int, int, bool, int]], cells: int, every: int
 ) -> None:
