@@ -6,6 +6,10 @@ import click
 
 from reame_core.cli.config_command import config
 from reame_core.cli.group import ReameGroup
+from reame_core.cli.models.list_command import list_models
+from reame_core.cli.models.pull_command import pull
+from reame_core.cli.models.rm_command import remove
+from reame_core.cli.models.show_command import show
 from reame_core.cli.plugins_command import plugins
 from reame_core.cli.run_command import run
 from reame_core.cli.serve_command import serve
@@ -28,5 +32,9 @@ def reame() -> None:
 
 reame.add_command(run)
 reame.add_command(serve)
+reame.add_command(list_models)
+reame.add_command(pull)
+reame.add_command(show)
+reame.add_command(remove)
 reame.add_command(plugins)
 reame.add_command(config)

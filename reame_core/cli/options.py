@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reame_core.cli.manual import SettingOption
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -38,10 +40,18 @@ class _SettingOption:
     def decorate(self, command: Callable[..., Any]) -> Callable[..., Any]:
         if self.switch:
             return click.option(
-                self.option, help=self.help, is_flag=True, expose_value=False, callback=self._remember_switch
+                self.option,
+                cls=SettingOption,
+                setting=self.key,
+                help=self.help,
+                is_flag=True,
+                expose_value=False,
+                callback=self._remember_switch,
             )(command)
         return click.option(
             self.option,
+            cls=SettingOption,
+            setting=self.key,
             metavar=self.metavar,
             help=self.help,
             multiple=self.extends,

@@ -158,7 +158,9 @@ def _chat(
     for text in stop:
         check_text("--stop", text, "stop")
     from reame_core.cli.chat.start import start
+    from reame_core.cli.models.fetching import bring_here
 
+    bring_here(settings, model)
     start(settings, model, system=system, seed=seed, stop=stop)
 
 
@@ -183,10 +185,12 @@ def answer(
     """Load ``model``, put the prompt's tokens, its own stop texts and what plugins want into ``request``, and
     print what comes of it."""
     from reame_core.cli.answer import collect, show, winner
+    from reame_core.cli.models.fetching import bring_here
     from reame_core.cli.report import Outcome, json_object, lines
     from reame_core.cli.terminal import note, write
     from reame_core.session import open_session
 
+    bring_here(settings, model)
     talking = verbose or _stderr_is_terminal()
     begun = perf_counter()
     with open_session(

@@ -53,6 +53,8 @@ def serve_model(settings: Settings, model: str | None) -> None:
 
 
 def _open(settings: Settings, model: str, progress: Callable[[str], None]) -> AbstractContextManager[Session]:
+    from reame_core.cli.models.fetching import bring_here
     from reame_core.session import open_session
 
+    bring_here(settings, model, progress)
     return open_session(settings, model, parallel=None, progress=progress, selection=plugin_selection(settings))

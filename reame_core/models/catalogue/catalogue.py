@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from reame_core.errors import ModelError
 from reame_core.models.catalogue.entry import Entry, folder_entry
 from reame_core.models.catalogue.tables import built_in, plugin_entries, read_catalogue
-from reame_core.models.folder import ModelsFolder
+from reame_core.models.folder import ModelsFolder, Receipt
 from reame_core.models.sources import RemoteSource
 
 if TYPE_CHECKING:
@@ -65,6 +65,14 @@ class Catalogue:
         if self._folder is not None and (path := self._folder.find(entry.name)) is not None:
             return path
         return None if isinstance(entry.source, RemoteSource) else entry.source.file()
+
+    def receipt(self, entry: Entry) -> Receipt | None:
+        """Of a model that was fetched."""
+        return self._folder.receipt(entry.name) if self._folder is not None and entry.name else None
+
+    def unfinished(self, entry: Entry) -> list[Path]:
+        """What is here of a download that has not ended."""
+        return self._folder.parts(entry.name) if self._folder is not None and entry.name else []
 
     def fetched_from(self, reference: str) -> Entry | None:
         """The model of the folder that was fetched from this source."""

@@ -25,7 +25,6 @@ WORTH_NEW_PATIENCE = 1 << 20
 """Bytes that have to come before failed attempts are forgotten: a server that sends a little each time must
 not be asked for ever."""
 
-_PIECE = 1 << 18
 _CONTENT_RANGE = re.compile(r"bytes\s+(?:(\d+)-\d+|\*)/(\d+|\*)")
 
 
@@ -114,7 +113,7 @@ class Transfer:
             self._accept(response)
             self._take_in(response)
         if self._total is not None and part.size < self._total:
-            raise TryAgain(f"the connection was cut after {part.size:,} of {self._total:,} bytes")
+            raise self._cut()
 
     def _request_headers(self) -> dict[str, str]:
         # Compressed on the way, a file could not be continued in its middle.
@@ -164,7 +163,7 @@ class Transfer:
         part = self._part
         start = b"" if part.size == 0 else None
         try:
-            for piece in response.iter_raw(_PIECE):
+            for piece in response.iter_raw():
                 if start is not None and len(start) < BYTES_TO_LOOK_AT:
                     start += piece
                     self._refuse_foreign(start)
@@ -176,9 +175,13 @@ class Transfer:
         except httpx2.TimeoutException:
             raise TryAgain(f"nothing more came for {self._web.timeout_s:g} s") from None
         except httpx2.TransportError:
-            raise TryAgain(f"the connection was cut after {part.size:,} bytes") from None
+            raise self._cut() from None
         if part.size == 0:
             raise TryAgain("nothing came")
+
+    def _cut(self) -> TryAgain:
+        of = f" of {self._total:,}" if self._total is not None else ""
+        return TryAgain(f"the connection was cut after {self._part.size:,}{of} bytes")
 
     def _refuse_foreign(self, start: bytes) -> None:
         """End at once where somebody sends a login page instead of gigabytes."""

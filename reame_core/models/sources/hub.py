@@ -102,6 +102,8 @@ def _ask(source: HubSource, web: Web) -> ModelInfo:
     except HfHubHTTPError as error:
         raise refusal(error.response, shown) from None
     except httpx2.TransportError as error:
+        if isinstance(error, httpx2.UnsupportedProtocol):
+            raise ModelError(f"HF_ENDPOINT is {printable(endpoint)}, which is no web address") from None
         raise TryAgain(f"no answer from {endpoint} ({type(error).__name__})") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ImportError, TypeError, KeyError, ValueError) as error:
         raise ModelError(

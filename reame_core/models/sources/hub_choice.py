@@ -24,7 +24,8 @@ def choose_file(listing: list[str], wanted: str | None, repository: str) -> str:
     if wanted is None:
         return models[0] if len(models) == 1 else _preferred(models, shown)
     for path in models:
-        if wanted in (path, _file_name(path)) or wanted in shard_names(path):
+        parts = shard_names(path)
+        if wanted in parts or wanted in map(_file_name, parts):
             return path
     ends = [path for path in models if _quantised_as(path, wanted)]
     if len(ends) == 1:
