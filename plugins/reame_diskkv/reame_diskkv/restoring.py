@@ -11,6 +11,8 @@ from reame_diskkv.cache import Cache
 from reame_diskkv.chain import encode
 from reame_diskkv.lookup import Step
 
+_MOST_PLANS = 64
+
 
 class Restorer:
     """Puts the longest stored chain of a prompt behind what memory has of it."""
@@ -18,33 +20,46 @@ class Restorer:
     def __init__(self, cache: Cache, clock: Callable[[], float] = perf_counter) -> None:
         self._cache = cache
         self._clock = clock
+        self._left: dict[int, list[Step]] = {}
+        """What is still to be restored of sequences that get their prefix in parts, by their ids."""
 
     def restore(self, sequence: SequenceView, kv: KVAccess) -> int | None:
-        """How many tokens more than before are in memory now, None for none."""
-        before = kv.length
+        """How many tokens more than before are in memory now, None for none. Takes about ``kv.seconds``; what
+        is left is restored when it is asked again."""
+        started, before = self._clock(), kv.length
+        steps = self._left.pop(sequence.id, [])
+        begins = not steps or steps[0].block.start != before
+        if begins:
+            steps = self._find(sequence, before)
+        done, left = self._follow(steps, kv, started)
+        if not done:
+            return None
+        if left:
+            if len(self._left) >= _MOST_PLANS:
+                self._left.clear()
+            self._left[sequence.id] = left
+            kv.go_on_later()
+        self._count(done, max(0, kv.length - before), self._clock() - started, begins=begins)
+        return max(0, kv.length - before) or None
+
+    def _count(self, done: list[Step], gained: int, seconds: float, *, begins: bool) -> None:
+        self._cache.used(done[-1])
+        size = sum(step.raw_bytes for step in done)
+        self._cache.prices.read(size, 1000 * seconds)
+        counts = self._cache.counts
+        counts.restored_bytes += size
+        counts.restore_seconds += seconds
+        counts.restored_tokens += gained
+        counts.hits += begins
+
+    def _find(self, sequence: SequenceView, before: int) -> list[Step]:
         # The last prompt token is computed in any case: its logits are needed.
         limit = sequence.prompt_length - 1
         if limit <= before:
-            return None
-        counts = self._cache.counts
-        counts.lookups += 1
-        counts.wanted_tokens += limit - before
-        started = self._clock()
-        steps = self._worthwhile(self._plan(sequence, before, limit), before)
-        if not steps:
-            return None
-        done = self._follow(steps, kv)
-        gained = max(0, kv.length - before)
-        if done:
-            self._cache.used(done[-1])
-            seconds = self._clock() - started
-            size = sum(step.raw_bytes for step in done)
-            self._cache.prices.read(size, 1000 * seconds)
-            counts.restored_bytes += size
-            counts.restore_seconds += seconds
-            counts.restored_tokens += gained
-            counts.hits += 1
-        return gained or None
+            return []
+        self._cache.counts.lookups += 1
+        self._cache.counts.wanted_tokens += limit - before
+        return self._worthwhile(self._plan(sequence, before, limit), before)
 
     def _plan(self, sequence: SequenceView, before: int, limit: int) -> list[Step]:
         prompt = self._cache.prompt(sequence.request.tenant, encode(sequence.tokens[: sequence.prompt_length]))
@@ -63,15 +78,19 @@ class Restorer:
         self._cache.counts.unprofitable += 1
         return []
 
-    def _follow(self, steps: list[Step], kv: KVAccess) -> list[Step]:
-        """Restore block after block as far as that goes; the steps that were done."""
+    def _follow(self, steps: list[Step], kv: KVAccess, started: float) -> tuple[list[Step], list[Step]]:
+        """Restore block after block as far as that goes: (steps that were done, steps for which there was no
+        time)."""
         done: list[Step] = []
         with closing(self._cache.states(steps)) as states:
             for step, state in zip(steps, states, strict=False):
                 if state is None or not self._append(step, state, kv):
                     break
                 done.append(step)
-        return done
+                # Ends where one block more is likely to take too long.
+                if (self._clock() - started) * (len(done) + 1) > kv.seconds * len(done):
+                    return done, steps[len(done) :]
+        return done, []
 
     def _append(self, step: Step, state: memoryview, kv: KVAccess) -> bool:
         # Memory's own prefix may end inside the first block; it is given up only for something better.

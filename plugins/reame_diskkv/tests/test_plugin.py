@@ -121,6 +121,71 @@ def test_choices_share_what_was_restored(tmp_path: Path) -> None:
         assert sum(answer.restored for answer in answers) == 99
 
 
+class OneSecondABlock:
+    """A clock for the restorer: each look at it is a second later."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_a_long_prefix_is_restored_in_parts_between_which_others_go_on(tmp_path: Path) -> None:
+    other = request(words(20, salt=8), 40)
+    with server(tmp_path) as first:
+        first.ask(LONG)
+    with server(tmp_path) as second:
+        second.service._restorer._clock = OneSecondABlock()
+        [talking] = second.submit(other)
+        for _ in range(3):
+            second.engine.step()
+        [answer] = second.submit(request(LONG))
+        said, parts = len(talking.tokens), []
+        while not answer.tokens:
+            second.engine.step()
+            parts.append(second.counts.restored_tokens)
+            assert len(talking.tokens) == said + len(parts), "a token in each step"
+        second.run()
+        # One block is more than there is time for, and so one is restored in each step. (The other has its
+        # first token, which is always the same, from disk, too.)
+        assert parts == [16, 32, 48, 64, 80, 96, 99]
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.usage.reused == {"ram": 1, "diskkv": 98}
+        assert talking.said == plain(other)[0]
+        assert (second.counts.lookups, second.counts.hits) == (2, 2)
+
+
+def test_a_block_that_is_lost_between_two_parts_ends_the_chain_there(tmp_path: Path) -> None:
+    with server(tmp_path) as first:
+        first.ask(LONG)
+    with server(tmp_path) as second:
+        second.service._restorer._clock = OneSecondABlock()
+        [answer] = second.submit(request(LONG))
+        second.engine.step()
+        second.engine.step()
+        for path in block_files(tmp_path):
+            path.unlink()
+        second.run()
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.restored == 32
+
+
+def test_a_background_prompt_that_is_put_away_between_two_parts(tmp_path: Path) -> None:
+    user = request(words(30, salt=8))
+    with server(tmp_path) as first:
+        first.ask(LONG)
+    with server(tmp_path) as second:
+        second.service._restorer._clock = OneSecondABlock()
+        [answer] = second.submit(request(LONG, background=True))
+        second.engine.step()
+        [[users]] = second.play(user)
+        assert users.said == plain(user)[0]
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.usage.reused == {"ram": 16, "diskkv": 83}
+
+
 def test_what_was_computed_of_a_cancelled_request_is_stored(tmp_path: Path) -> None:
     # case 25
     with server(tmp_path) as first:
