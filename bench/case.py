@@ -14,7 +14,7 @@ from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.model import WeightBuffers
-from reame_core.llama.tuning import Tensor, fastest
+from reame_core.llama.tuning import Tensor, candidates, tune
 from reame_core.models.gguf import GgufHeader, parameters, read_header
 
 CONTEXT, CELLS = 4096, 8192
@@ -57,6 +57,10 @@ class Case:
         return self.path.stem
 
     @property
+    def attempts(self) -> int:
+        return self.options.attempts
+
+    @property
     def rounds(self) -> int:
         return 1 if self.options.quick else self.options.rounds
 
@@ -82,7 +86,8 @@ class Case:
     def fastest_buffers(self) -> WeightBuffers:
         """What ``engine.extra_buffers = auto`` finds for this model here."""
         tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self.header.tensors]
-        return fastest(self.path, tensors, self.threads, progress=self.progress)
+        tuning = tune(self.path, candidates(tensors), [self.threads], progress=self.progress)
+        return tuning.best.setup.buffers
 
     @property
     def buffers(self) -> WeightBuffers:

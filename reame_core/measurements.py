@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from reame_core.config import Settings
@@ -15,17 +16,24 @@ from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend
 from reame_core.llama.bindings import build_version
 from reame_core.llama.model import WeightBuffers
-from reame_core.llama.tuning import Tensor, fastest
+from reame_core.llama.trials import Setup, Trial, try_out
+from reame_core.llama.tuning import Tensor, Tuning, candidates, tune
 from reame_core.models.gguf import GgufHeader, fingerprint
 
 _SAMPLE = "The quick brown fox jumps over the lazy dog. In 1984, seven men paid £12.50 for a boat; none sailed."
 
 
 class HostMeasurements:
-    """Of the model at ``path`` with ``threads`` threads; ``progress`` is told in a line what takes a while."""
+    """Of the model at ``path`` with one of ``threads``, the usual number first; ``progress`` is told in a line
+    what takes a while. Everything but ``setup`` speaks of the model as ``setup`` says to load it."""
 
     def __init__(
-        self, settings: Settings, path: Path, header: GgufHeader, threads: int, progress: Callable[[str], None]
+        self,
+        settings: Settings,
+        path: Path,
+        header: GgufHeader,
+        threads: Sequence[int],
+        progress: Callable[[str], None],
     ) -> None:
         self._settings = settings
         self._path = path
@@ -34,24 +42,43 @@ class HostMeasurements:
         self._progress = progress
         self._store = HostState.of_this_user()
         self._fingerprint = fingerprint(path)
-        self._key = f"{cpu_name()} | {build_version()} | {self._fingerprint} | {threads} threads"
+        self._host = f"{cpu_name()} | {build_version()} | {self._fingerprint}"
 
-    def weight_buffers(self) -> WeightBuffers:
-        """By ``engine.extra_buffers``; ``auto`` tries all candidates the first time."""
+    @cached_property
+    def setup(self) -> Setup:
+        """How to load the model here: what is set, and the fastest of what is left open, which is tried the
+        first time unless ``engine.tune`` is off."""
         wish = self._settings.values.engine.extra_buffers
-        if wish != "auto":
-            return WeightBuffers(extra=wish == "on")
-        remembered = self._store.get(f"weight_buffers | {self._key}")
-        if isinstance(remembered, dict):
-            return WeightBuffers(bool(remembered.get("extra")), tuple(remembered.get("repacked", ())))
-        tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._header.tensors]
-        best = fastest(self._path, tensors, self._threads, progress=self._progress)
-        self._store.put(f"weight_buffers | {self._key}", {"extra": best.extra, "repacked": list(best.repacked)})
-        return best
+        usual = Setup(threads=self._threads[0], buffers=WeightBuffers(extra=wish == "on"))
+        if wish != "auto" and len(self._threads) == 1:
+            return usual
+        remembered = _setup_from(self._store.get(self._tuning_key))
+        if remembered is not None or not self._settings.values.engine.tune:
+            return remembered or usual
+        tuning = self.tune()
+        return tuning.best.setup
 
-    def exact_shapes(self, backend: LlamaBackend, buffers: WeightBuffers) -> ExactShapes:
+    def tune(self, trial: Trial = try_out) -> Tuning:
+        """Try what the settings leave open, and remember the fastest."""
+        wish = self._settings.values.engine.extra_buffers
+        tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._header.tensors]
+        buffers = candidates(tensors) if wish == "auto" else [WeightBuffers(extra=wish == "on")]
+        tuning = tune(self._path, buffers, self._threads, progress=self._progress, trial=trial)
+        best = tuning.best.setup
+        self._store.put(
+            self._tuning_key,
+            {"threads": best.threads, "extra": best.buffers.extra, "repacked": list(best.buffers.repacked)},
+        )
+        return tuning
+
+    @property
+    def _tuning_key(self) -> str:
+        numbers = " or ".join(map(str, self._threads))
+        return f"tuning | {self._host} | {self._settings.values.engine.extra_buffers} | {numbers} threads"
+
+    def exact_shapes(self, backend: LlamaBackend) -> ExactShapes:
         """Measured the first time."""
-        key = f"exact_shapes | {self._variant(buffers)}"
+        key = f"exact_shapes | {self._variant}"
         remembered = self._store.get(key)
         if isinstance(remembered, list) and len(remembered) == 2:
             return ExactShapes(*remembered)
@@ -60,9 +87,9 @@ class HostMeasurements:
         self._store.put(key, [shapes.least, shapes.most])
         return shapes
 
-    def noise_floor(self, backend: LlamaBackend, buffers: WeightBuffers) -> float:
+    def noise_floor(self, backend: LlamaBackend) -> float:
         """Measured the first time that anything drafts."""
-        key = f"noise_floor | {self._variant(buffers)}"
+        key = f"noise_floor | {self._variant}"
         remembered = self._store.get(key)
         if isinstance(remembered, (int, float)):
             return float(remembered)
@@ -71,34 +98,40 @@ class HostMeasurements:
         self._store.put(key, floor)
         return floor
 
-    def recall_costs(
-        self, backend: LlamaBackend, cost: BatchCost, buffers: WeightBuffers, *, measure: bool
-    ) -> None:
+    def recall_costs(self, backend: LlamaBackend, cost: BatchCost, *, measure: bool) -> None:
         """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""
-        remembered = self._store.get(f"batch_costs | {self._variant(buffers)}")
+        remembered = self._store.get(f"batch_costs | {self._variant}")
         if isinstance(remembered, dict) and remembered:
             cost.remember({float(rows): float(ms) for rows, ms in remembered.items()})
         elif measure:
             self._progress("measuring what batches cost, once")
             measure_batches(backend, cost)
 
-    def keep_costs(self, cost: BatchCost, buffers: WeightBuffers) -> None:
+    def keep_costs(self, cost: BatchCost) -> None:
         """Remember what batches cost by now."""
         if measured := cost.measured():
-            self._store.put(
-                f"batch_costs | {self._variant(buffers)}", {str(r): ms for r, ms in measured.items()}
-            )
+            self._store.put(f"batch_costs | {self._variant}", {str(r): ms for r, ms in measured.items()})
 
-    def _variant(self, buffers: WeightBuffers) -> str:
-        return f"{self._key} | {buffers.label} | {self._settings.values.model.kv_cache_type}"
+    @property
+    def _variant(self) -> str:
+        setup = self.setup
+        kv_type = self._settings.values.model.kv_cache_type
+        return f"{self._host} | {setup.threads} threads | {setup.buffers.label} | {kv_type}"
 
-    def namespace(self, buffers: WeightBuffers) -> Mapping[str, str]:
+    def namespace(self) -> Mapping[str, str]:
         """Everything that changes what KV cells hold."""
         return {
             "model": self._fingerprint,
             "kv_cache_type": self._settings.values.model.kv_cache_type,
-            "weight_buffers": buffers.label,
+            "weight_buffers": self.setup.buffers.label,
             "flash_attention": "on",
             "sliding_window_cache": "full",
             "build": build_version(),
         }
+
+
+def _setup_from(remembered: object) -> Setup | None:
+    match remembered:
+        case {"threads": int(threads), "extra": bool(extra), "repacked": list(repacked)} if threads > 0:
+            return Setup(threads=threads, buffers=WeightBuffers(extra, tuple(repacked)))
+    return None

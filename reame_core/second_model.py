@@ -53,8 +53,7 @@ class SecondModels:
             available=available_memory(),
         )
         count = self._threads if threads is None else clamp_threads(threads).threads
-        host = HostMeasurements(self._settings, resolved.path, header, count, self._progress)
-        buffers = host.weight_buffers()
+        host = HostMeasurements(self._settings, resolved.path, header, [count], self._progress)
         self._progress(f"loading {resolved.name} ({header.file_size / 1e6:.0f} MB) beside it")
         backend = LlamaBackend(
             resolved.path,
@@ -65,12 +64,12 @@ class SecondModels:
                 max_rows=_MOST_ROWS,
                 max_outputs=64,
                 mmap=self._settings.values.model.mmap,
-                buffers=buffers,
+                buffers=host.setup.buffers,
             ),
             name=resolved.name,
         )
         self._cleanup.callback(backend.close)
         cost = BatchCost()
-        host.recall_costs(backend, cost, buffers, measure=True)
-        self._cleanup.callback(host.keep_costs, cost, buffers)
+        host.recall_costs(backend, cost, measure=True)
+        self._cleanup.callback(host.keep_costs, cost)
         return SecondModel(backend, tokenizer_digest(header), cost)

@@ -15,11 +15,11 @@ from reame_core.engine.exactness import ExactShapes
 from reame_core.engine.request import Request
 from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
-from reame_core.host.cpu import ThreadChoice, clamp_threads
+from reame_core.host.cpu import ThreadChoice, clamp_threads, threads_to_try
 from reame_core.host.memory import KVPlan, available_memory, kv_plan, mlock_problem
 from reame_core.host.neighbours import Neighbours
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
-from reame_core.llama.model import WeightBuffers
+from reame_core.llama.trials import Setup
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import ResolvedModel, open_catalogue, resolve
 from reame_core.models.chat_template import ChatTemplate
@@ -95,14 +95,14 @@ def open_session(
         catalogue = open_catalogue(settings.values.model, plugins.hook("register_models").answers)
         plan = _plan(settings, resolve(model, catalogue), parallel)
         owners = plugins.check_tables(settings.values.plugins.tables)
-        host = HostMeasurements(settings, plan.model.path, plan.header, plan.threads.threads, progress)
-        buffers = host.weight_buffers()
+        host = HostMeasurements(settings, plan.model.path, plan.header, plan.thread_numbers(settings), progress)
+        setup = host.setup
         progress(f"loading {plan.model.name} ({plan.header.file_size / 1e6:.0f} MB)")
-        backend = LlamaBackend(plan.model.path, plan.llama_options(settings, buffers), name=plan.model.name)
+        backend = LlamaBackend(plan.model.path, plan.llama_options(settings, setup), name=plan.model.name)
         cleanup.callback(backend.close)
-        exact = host.exact_shapes(backend, buffers) if settings.values.engine.exact else None
+        exact = host.exact_shapes(backend) if settings.values.engine.exact else None
 
-        second_models = SecondModels(settings, backend.info.kv_cells, plan.threads.threads, cleanup, progress)
+        second_models = SecondModels(settings, backend.info.kv_cells, setup.threads, cleanup, progress)
 
         def context_for(plugin: str) -> PluginContext:
             tables = settings.values.plugins.tables
@@ -110,7 +110,7 @@ def open_session(
             return PluginContext(
                 backend.info,
                 options,
-                host.namespace(buffers),
+                host.namespace(),
                 tokenizer_digest(plan.header),
                 backend.piece,
                 backend.tokenize,
@@ -122,20 +122,20 @@ def open_session(
         hooks = plugins.engine_hooks()
         drafts = bool(hooks.propose_draft or hooks.compute_drafts)
         speculates = drafts and settings.values.engine.max_draft > 0
-        floor = host.noise_floor(backend, buffers) if speculates and exact is None else 0.0
+        floor = host.noise_floor(backend) if speculates and exact is None else 0.0
         engine = Engine(backend, plan.engine_options(settings, exact, floor), hooks)
-        host.recall_costs(backend, engine.cost, buffers, measure=speculates or plan.parallel > 1)
-        cleanup.callback(lambda: host.keep_costs(engine.threads.quiet_cost, buffers))
+        host.recall_costs(backend, engine.cost, measure=speculates or plan.parallel > 1)
+        cleanup.callback(lambda: host.keep_costs(engine.threads.quiet_cost))
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
         cleanup.callback(worker.close)
         info = backend.info
         template = ChatTemplate.for_model(info)
         description = {
             "model": info.description,
-            "threads": f"{plan.threads.threads} ({plan.threads.why})",
+            "threads": plan.threads_described(setup),
             "context": f"{plan.context} tokens, {plan.parallel} at once, {info.kv_cells} KV cells",
             "kv cache type": settings.values.model.kv_cache_type,
-            "weight buffers": buffers.label,
+            "weight buffers": setup.buffers.label,
             "noise floor": f"{floor:.2f} logits" if floor else "0",
             "exact": f"{exact.least} to {exact.most} rows a batch" if exact else "off",
         }
@@ -161,20 +161,30 @@ class _Plan:
         prefix = f"{self.header.architecture}."
         return not any(key.startswith((prefix + "ssm.", prefix + "wkv.")) for key in self.header.metadata)
 
-    def llama_options(self, settings: Settings, buffers: WeightBuffers) -> LlamaOptions:
+    def thread_numbers(self, settings: Settings) -> list[int]:
+        """Numbers of threads to choose from, the usual one first."""
+        return [self.threads.threads] if settings.values.model.threads else threads_to_try(self.threads)
+
+    def threads_described(self, setup: Setup) -> str:
+        """For people: how many, and why."""
+        if setup.threads == self.threads.threads:
+            return f"{setup.threads} ({self.threads.why})"
+        return f"{setup.threads} (faster here than {self.threads.threads}, as tried)"
+
+    def llama_options(self, settings: Settings, setup: Setup) -> LlamaOptions:
         values = settings.values
         # A recurrent sequence costs its whole state, used or not.
         residents = values.engine.resident if self.keeps_positions else self.parallel
         return LlamaOptions(
             kv_cells=self.memory.cells + (_PADDING_CELLS if values.engine.exact else 0),
-            threads=self.threads.threads,
+            threads=setup.threads,
             max_sequences=min(self.parallel + residents + 2, 256),
             max_rows=values.engine.max_rows,
             max_outputs=self.parallel + values.engine.max_draft,
             kv_type=values.model.kv_cache_type,
             mmap=values.model.mmap,
             mlock=values.model.mlock,
-            buffers=buffers,
+            buffers=setup.buffers,
         )
 
     def engine_options(

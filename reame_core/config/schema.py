@@ -93,12 +93,16 @@ class EngineSettings(Section, frozen=True):
             "exact mode."
         ),
     ] = True
+    tune: Annotated[
+        bool,
+        Meta(
+            description="Try once per host and model what is fastest. Off: use what was found before, else the "
+            "safe defaults."
+        ),
+    ] = True
     extra_buffers: Annotated[
         Literal["auto", "on", "off"],
-        Meta(
-            description="llama.cpp's repacked weights. `auto`: try once per host and model, in a process "
-            "of its own, and keep the fastest."
-        ),
+        Meta(description="llama.cpp's repacked weights. `auto`: what is fastest here, by `tune`."),
     ] = "auto"
     max_rows: Annotated[
         Annotated[int, Meta(ge=1, le=4096)],

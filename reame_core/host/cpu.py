@@ -60,6 +60,15 @@ def clamp_threads(requested: int | None, root: Path = ROOT, affinity: Set[int] |
     return ThreadChoice(requested, "as configured")
 
 
+def threads_to_try(choice: ThreadChoice, root: Path = ROOT, affinity: Set[int] | None = None) -> list[int]:
+    """``choice`` first, then other numbers that may be faster: a thread for each logical processor, where cores
+    have several and the quota pays for them."""
+    allowed = len(_allowed() if affinity is None else affinity)
+    quota = cpu_quota(root)
+    most = allowed if quota is None else min(allowed, max(1, int(quota)))
+    return [choice.threads] if most <= choice.threads else [choice.threads, most]
+
+
 def cpu_name(root: Path = ROOT) -> str:
     """What the processor calls itself; for records of measurements."""
     facts: dict[str, str] = {}

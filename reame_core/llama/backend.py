@@ -18,7 +18,6 @@ from reame_core.llama.model import LlamaModel, WeightBuffers
 from reame_core.llama.vocabulary import Vocabulary
 
 KV_TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2}
-_FLASH_ATTENTION_ON = 1
 _NO_ROOM, _ABORTED = 1, 2
 
 
@@ -32,6 +31,8 @@ class LlamaOptions:
     max_rows: int = 512
     max_outputs: int = 64
     kv_type: str = "f16"
+    flash_attention: bool = True
+    """Without it one row is computed otherwise than several: no shape is exact. Only for trials."""
     mmap: bool = True
     mlock: bool = False
     buffers: WeightBuffers = field(default_factory=WeightBuffers)
@@ -70,7 +71,7 @@ class LlamaBackend:
         params.n_threads = params.n_threads_batch = options.threads
         params.kv_unified = True
         params.swa_full = True
-        params.flash_attn_type = _FLASH_ATTENTION_ON
+        params.flash_attn_type = int(options.flash_attention)
         params.no_perf = True
         params.type_k = params.type_v = KV_TYPES[options.kv_type]
         last_complaints()

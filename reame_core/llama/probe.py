@@ -1,6 +1,6 @@
-"""The child process of ``tuning``: measures one candidate and prints its speed. It may crash.
+"""The child process of ``trials``: measures one setup and prints its speed. It may crash.
 
-Reads a JSON object (path, threads, extra, repacked) from standard input.
+Reads a JSON object, the path of a model and the fields of ``Setup``, from standard input.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reame_core.engine.backend import Rows
 
-_CELLS, _ROWS, _ROUNDS, _TOKENS = 512, 128, 2, 10
+_BEFORE, _ROUNDS, _TOKENS = 256, 2, 10
 
 
 def main() -> None:
@@ -23,14 +23,17 @@ def main() -> None:
     from reame_core.llama.backend import LlamaBackend, LlamaOptions
     from reame_core.llama.model import WeightBuffers
 
+    prompt_rows = job["batch_rows"]
     backend = LlamaBackend(
         Path(job["path"]),
         LlamaOptions(
-            kv_cells=_CELLS,
+            kv_cells=max(_BEFORE, _ROUNDS * prompt_rows) + _BEFORE,
             threads=job["threads"],
             max_sequences=3,
-            max_rows=_ROWS,
-            buffers=WeightBuffers(job["extra"], tuple(job["repacked"])),
+            max_rows=prompt_rows,
+            kv_type=job["kv_type"],
+            flash_attention=job["flash_attention"],
+            buffers=WeightBuffers(job["buffers"]["extra"], tuple(job["buffers"]["repacked"])),
         ),
     )
 
@@ -44,8 +47,9 @@ def main() -> None:
 
     batch(0, 8)  # reads the weights in
     backend.clear()
-    prefill = [batch(_ROWS * i, _ROWS) / _ROWS for i in range(_ROUNDS)]
-    decode = [batch(_ROWS * _ROUNDS + i, 1) for i in range(_TOKENS)]
+    rounds = max(_ROUNDS, -(-_BEFORE // prompt_rows))
+    prefill = [batch(prompt_rows * i, prompt_rows) / prompt_rows for i in range(rounds)]
+    decode = [batch(prompt_rows * rounds + i, 1) for i in range(_TOKENS)]
     # The least disturbed round: a busy neighbour must not decide.
     print(json.dumps({"decode_ms": min(decode), "prefill_ms": min(prefill)}))
 

@@ -1,4 +1,4 @@
-"""Which weight buffers are fastest for a model on this host, found by trying.
+"""Which weight buffers and how many threads are fastest for a model on this host, found by trying.
 
 llama.cpp can keep weights in another layout than the file's ("repacked"), which makes decoding faster and
 prefill faster or slower, depending on the processor; some of its buffers crash on some processors. So each
@@ -8,39 +8,21 @@ host and build.
 
 from __future__ import annotations
 
-import json
 import logging
-import subprocess
-import sys
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reame_core.llama.model import WeightBuffers
+from reame_core.llama.trials import Outcome, Setup, Trial, try_out
 
 log = logging.getLogger("reame.llama")
 
 REPACKABLE = ("Q4_K", "Q4_0", "Q8_0", "IQ4_NL", "Q2_K")
 """Types that ggml can repack on one processor or another."""
-PROMPT_ROWS, ANSWER_TOKENS = 64, 64
-"""The request whose time decides: this much prompt that nobody has computed before, this long an answer. What
-prompts have in common is remembered, so decoding counts for more than in the requests themselves."""
 WORTH_A_COPY = 0.97
-"""Repacked weights are a second copy in memory: they have to be faster than this share of plain ones."""
-_SECONDS_PER_GB = 120
-_LEAST_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Speed:
-    """Of one candidate, in milliseconds: a one-row batch, and one row of a large batch."""
-
-    decode_ms: float
-    prefill_ms: float
-
-    @property
-    def typical_request(self) -> float:
-        return ANSWER_TOKENS * self.decode_ms + PROMPT_ROWS * self.prefill_ms
+"""Repacked weights are a second copy in memory: they have to be faster than this share of plain ones. Another
+number of threads than one a core has to be as much better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +32,14 @@ class Tensor:
     name: str
     type: str
     dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """``best`` of all ``outcomes``; with a speed unless nothing survived."""
+
+    best: Outcome
+    outcomes: tuple[Outcome, ...]
 
 
 def candidates(tensors: Iterable[Tensor]) -> list[WeightBuffers]:
@@ -63,50 +53,55 @@ def candidates(tensors: Iterable[Tensor]) -> list[WeightBuffers]:
     return found
 
 
-def measure(path: Path, buffers: WeightBuffers, threads: int, timeout: float) -> Speed | None:
-    """The speed of one candidate in a child process; None where that crashed, failed or took too long."""
-    job = json.dumps({"path": str(path), "threads": threads, **asdict(buffers)})
-    try:
-        child = subprocess.run(
-            [sys.executable, "-m", "reame_core.llama.probe"],
-            input=job,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-        if child.returncode != 0:
-            log.info("weight buffers %s: the trial ended with status %d", buffers.label, child.returncode)
-            return None
-        return Speed(**json.loads(child.stdout))
-    except (OSError, subprocess.TimeoutExpired, ValueError, TypeError) as error:
-        log.info("weight buffers %s: no result (%s)", buffers.label, error)
-        return None
-
-
-def fastest(
+def tune(
     path: Path,
-    tensors: Iterable[Tensor],
-    threads: int,
+    buffers: Sequence[WeightBuffers],
+    threads: Sequence[int],
     *,
     progress: Callable[[str], None],
-    trial: Callable[[Path, WeightBuffers, int, float], Speed | None] = measure,
-) -> WeightBuffers:
-    """Try all candidates for ``path``; plain weights where nothing is clearly faster."""
-    timeout = max(_LEAST_SECONDS, _SECONDS_PER_GB * path.stat().st_size / 1e9)
-    best, best_time = WeightBuffers(), float("inf")
-    for buffers in candidates(tensors):
-        progress(f"measuring weight layouts for this machine, once: {buffers.label}")
-        speed = trial(path, buffers, threads, timeout)
-        if speed is None:
-            continue
-        log.info(
-            "weight buffers %s: %.1f ms a token, %.0f prompt tokens/s",
-            buffers.label,
-            speed.decode_ms,
-            1000 / speed.prefill_ms,
-        )
-        threshold = best_time * (WORTH_A_COPY if best == WeightBuffers() else 1)
-        if speed.typical_request < threshold:
-            best, best_time = buffers, speed.typical_request
-    return best
+    trial: Trial = try_out,
+) -> Tuning:
+    """Try ``buffers`` with the first of ``threads``, then the other numbers of threads with the best buffers.
+    The first of each stays unless another one is clearly faster."""
+    search = _Search(path, progress, trial)
+    best = search.first(Setup(threads=threads[0], buffers=buffers[0]), f"weights {buffers[0].label}")
+    for layout in buffers[1:]:
+        best = search.better(best, replace(best.setup, buffers=layout), f"weights {layout.label}")
+    for count in threads[1:]:
+        best = search.better(best, replace(best.setup, threads=count), f"{count} threads")
+    return Tuning(best, tuple(search.outcomes))
+
+
+class _Search:
+    def __init__(self, path: Path, progress: Callable[[str], None], trial: Trial) -> None:
+        self._path = path
+        self._progress = progress
+        self._trial = trial
+        self.outcomes: list[Outcome] = []
+
+    def first(self, setup: Setup, label: str) -> Outcome:
+        """What everything else is compared with."""
+        self._progress(f"measuring what is fastest on this machine, once: {label}")
+        outcome = self._trial(self._path, setup)
+        self.outcomes.append(outcome)
+        if outcome.speed is None:
+            log.info("%s: %s", label, outcome.failure)
+        else:
+            log.info(
+                "%s: %.1f ms a token, %.0f prompt tokens/s",
+                label,
+                outcome.speed.decode_ms,
+                1000 / outcome.speed.prefill_ms,
+            )
+        return outcome
+
+    def better(self, best: Outcome, setup: Setup, label: str) -> Outcome:
+        """The outcome of ``setup`` if it is the better one, else ``best``."""
+        outcome = self.first(setup, label)
+        if outcome.speed is None:
+            return best
+        if best.speed is None:
+            return outcome
+        plain = best.setup.buffers == WeightBuffers() or setup.threads != best.setup.threads
+        limit = best.speed.typical_request * (WORTH_A_COPY if plain else 1)
+        return outcome if outcome.speed.typical_request < limit else best

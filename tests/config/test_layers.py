@@ -28,6 +28,7 @@ DIFFERENT: dict[str, tuple[object, object, object]] = {
     "engine.stall_ms": (1, 50.5, 60000),
     "engine.exact": (True, False, True),
     "engine.adapt_threads": (False, True, False),
+    "engine.tune": (False, True, False),
     "engine.extra_buffers": ("on", "off", "on"),
     "engine.max_rows": (1, 63, 4096),
     "engine.resident": (0, 1, 200),

@@ -1,15 +1,14 @@
-"""Which weight buffers are tried, and which one wins."""
+"""Which weight buffers and threads are tried, and which ones win."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
-from reame_core.llama import tuning
 from reame_core.llama.model import WeightBuffers
-from reame_core.llama.tuning import Speed, Tensor, candidates, fastest, measure
+from reame_core.llama.trials import Outcome, Setup, Speed
+from reame_core.llama.tuning import Tensor, Tuning, candidates, tune
 
 MATRICES = [
     Tensor("token_embd.weight", "Q4_K", 2),
@@ -22,21 +21,23 @@ MATRICES = [
 PLAIN, EVERYTHING = WeightBuffers(), WeightBuffers(extra=True)
 Q4_K = WeightBuffers(repacked=("blk.0.attn_q.weight", "blk.1.attn_q.weight"))
 Q8_0 = WeightBuffers(repacked=("blk.1.ffn_up.weight",))
+PATH = Path("model.gguf")
+Speeds = dict[tuple[WeightBuffers, int], Speed]
 
 
-def winner(tmp_path: Path, speeds: dict[WeightBuffers, Speed | None]) -> WeightBuffers:
-    path = tmp_path / "model.gguf"
-    path.write_bytes(b"x")
-    tried: list[WeightBuffers] = []
+def tuned(speeds: Speeds, threads: list[int]) -> Tuning:
+    def trial(file: Path, setup: Setup) -> Outcome:
+        assert file == PATH
+        speed = speeds.get((setup.buffers, setup.threads))
+        return Outcome(setup, speed, "" if speed else "llama.cpp crashed (SIGSEGV)")
 
-    def trial(file: Path, buffers: WeightBuffers, threads: int, timeout: float) -> Speed | None:
-        assert (file, threads) == (path, 2)
-        tried.append(buffers)
-        return speeds.get(buffers)
+    return tune(PATH, candidates(MATRICES), threads, progress=lambda line: None, trial=trial)
 
-    best = fastest(path, MATRICES, 2, progress=lambda line: None, trial=trial)
-    assert tried == [PLAIN, EVERYTHING, Q4_K, Q8_0]
-    return best
+
+def winner(speeds: dict[WeightBuffers, Speed]) -> WeightBuffers:
+    tuning = tuned({(buffers, 2): speed for buffers, speed in speeds.items()}, [2])
+    assert [outcome.setup.buffers for outcome in tuning.outcomes] == [PLAIN, EVERYTHING, Q4_K, Q8_0]
+    return tuning.best.setup.buffers
 
 
 def test_matrices_of_the_layers_are_tried_by_type_and_plain_weights_first() -> None:
@@ -44,40 +45,34 @@ def test_matrices_of_the_layers_are_tried_by_type_and_plain_weights_first() -> N
     assert candidates([]) == [PLAIN, EVERYTHING]
 
 
-def test_the_fastest_survivor_wins(tmp_path: Path) -> None:
-    crashed = None
-    speeds = {PLAIN: Speed(10, 1), EVERYTHING: crashed, Q4_K: Speed(7, 1.1), Q8_0: Speed(9, 1)}
-    assert winner(tmp_path, speeds) == Q4_K
+def test_the_fastest_survivor_wins() -> None:
+    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(7, 1.1), Q8_0: Speed(9, 1)}) == Q4_K
 
 
-def test_slow_prefill_can_lose_what_fast_decoding_wins(tmp_path: Path) -> None:
-    assert winner(tmp_path, {PLAIN: Speed(10, 1), Q4_K: Speed(7, 5)}) == PLAIN
+def test_slow_prefill_can_lose_what_fast_decoding_wins() -> None:
+    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(7, 5)}) == PLAIN
 
 
-def test_plain_weights_win_unless_others_are_clearly_faster(tmp_path: Path) -> None:
-    assert winner(tmp_path, {PLAIN: Speed(10, 1), Q4_K: Speed(9.9, 0.99)}) == PLAIN
+def test_plain_weights_win_unless_others_are_clearly_faster() -> None:
+    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(9.9, 0.99)}) == PLAIN
 
 
-def test_nothing_survives(tmp_path: Path) -> None:
-    assert winner(tmp_path, {}) == PLAIN
+def test_between_two_copies_the_faster_one_wins() -> None:
+    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(8, 1), Q8_0: Speed(7.9, 1)}) == Q8_0
 
 
-@pytest.mark.parametrize(
-    "child",
-    [
-        "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
-        "import sys; sys.exit(3)",
-        "print('no json')",
-        "print('{}')",
-        "import time; time.sleep(60)",
-    ],
-)
-def test_a_trial_that_crashes_hangs_or_babbles_is_no_result(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: str
-) -> None:
-    program = tmp_path / "python"
-    program.write_text(f"#!{sys.executable}\n{child}\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(tuning.sys, "executable", str(program))
-    timeout = 1.0 if "sleep" in child else 30.0
-    assert measure(tmp_path / "model.gguf", PLAIN, 1, timeout) is None
+def test_nothing_survives() -> None:
+    assert winner({}) == PLAIN
+    assert tuned({}, [2]).best.speed is None
+
+
+def test_only_what_survives_can_win() -> None:
+    assert winner({Q4_K: Speed(20, 1)}) == Q4_K
+
+
+@pytest.mark.parametrize(("of_four", "chosen"), [(Speed(5, 1), 4), (Speed(6.9, 1), 2), (Speed(8, 1), 2)])
+def test_other_numbers_of_threads_are_tried_with_the_best_buffers(of_four: Speed, chosen: int) -> None:
+    tuning = tuned({(PLAIN, 2): Speed(10, 1), (Q4_K, 2): Speed(7, 1), (Q4_K, 4): of_four}, [2, 4])
+    assert (tuning.outcomes[-1].setup.buffers, tuning.outcomes[-1].setup.threads) == (Q4_K, 4)
+    assert tuning.best.setup.buffers == Q4_K
+    assert tuning.best.setup.threads == chosen
