@@ -30,6 +30,7 @@ class RequestGroup:
         self._sink = sink
         self._events: list[Event] = []
         self._ended: dict[int, CandidateState] = {}
+        self._places: dict[int, int] = {}
         self._judged = 0
         self._started = 0
 
@@ -74,6 +75,8 @@ class RequestGroup:
             self._ended[event.choice] = CandidateState.FAILED if event.reason == "cancelled" else state
         elif isinstance(event, Failed):
             self._ended[event.choice] = CandidateState.FAILED
+        if event.choice in self._ended:
+            self._places.setdefault(event.choice, self._judged)
         for copy in range(self.copies):
             self._events.append(event if self.copies == 1 else replace(event, choice=copy))
 
@@ -90,7 +93,6 @@ class RequestGroup:
 
     def candidates(self) -> Group:
         """The state of all choices, for the ``select_winner`` hook."""
-        places = {choice: place for place, choice in enumerate(self._ended)}
         return Group(
             self.request,
             tuple(
@@ -100,7 +102,7 @@ class RequestGroup:
                     text=s.output.text,
                     tokens=s.generated,
                     logprob=s.logprob_sum,
-                    place=places.get(s.choice),
+                    place=self._places.get(s.choice),
                 )
                 for s in self.sequences
             ),

@@ -273,7 +273,7 @@ class Candidate:
     logprob: float
     """Sum of the log-probabilities of its tokens under the model."""
     place: int | None = None
-    """How many of the group's candidates ended before it; None while it has not ended."""
+    """How many of the group's candidates ended in earlier steps than it; None while it has not ended."""
 
 
 @dataclass(frozen=True, slots=True)
