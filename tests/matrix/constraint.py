@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase, digits
 
 import numpy as np
 from numpy.typing import NDArray
 
-_LENGTH = 16
+LENGTH = 8
 
 
 class Alternating:
-    """A letter, a digit, a letter and so on, sixteen in all. Single bytes of a vocabulary whose first tokens
-    are the bytes themselves."""
+    """A letter, a digit, a letter and so on; ``tokens`` has the token of each character."""
 
-    def __init__(self, vocabulary_size: int, bytes_at: dict[int, int] | None = None) -> None:
-        self._size = vocabulary_size
-        self._at = bytes_at or {byte: byte for byte in range(256)}
+    def __init__(self, tokens: Mapping[str, int]) -> None:
+        self._letters = {tokens[each] for each in ascii_lowercase}
+        self._digits = {tokens[each] for each in digits}
         self._said: list[int] = []
 
     @property
     def complete(self) -> bool:
-        return len(self._said) == _LENGTH
+        return len(self._said) == LENGTH
 
     def _allowed(self, position: int) -> set[int]:
-        kinds = b"0123456789" if position % 2 else b"abcdefghijklmnopqrstuvwxyz"
-        return {self._at[byte] for byte in kinds}
+        return self._digits if position % 2 else self._letters
 
     def fill_mask(self, mask: NDArray[np.uint32]) -> None:
         mask[:] = 0
@@ -43,7 +42,7 @@ class Alternating:
         allowed = 0
         for offset, token in enumerate(tokens):
             position = len(self._said) + offset
-            if position >= _LENGTH or token not in self._allowed(position):
+            if position >= LENGTH or token not in self._allowed(position):
                 break
             allowed += 1
         return allowed

@@ -178,7 +178,7 @@ class StructuredOutput(Feature):
     does = "a constraint masks the logits, in plain decoding and inside drafts"
 
     def ask(self, request: Request, world: World) -> Request:
-        return replace(request, constraint=lambda prompt: Alternating(world.backend.info.vocabulary_size))
+        return replace(request, constraint=lambda prompt: Alternating(world.ground.characters))
 
     def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
         return all(answer.text[1::2].isdigit() for each in answers for answer in each)

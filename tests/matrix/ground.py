@@ -18,11 +18,11 @@ from reame_core.testing import FakeBackend
 from tests.engine.support import check_memory, words
 
 if TYPE_CHECKING:
+    from tests.engine.support import Answers
     from tests.matrix.world import Setup
 
 SHARED = 40
 """Tokens that all prompts of the matrix begin with."""
-ANSWER = 20
 
 
 class Ground(ABC):
@@ -30,8 +30,14 @@ class Ground(ABC):
 
     max_rows: int
     exact: ExactShapes
+    answer = 20
+    """Tokens of an answer."""
     sampled_as_greedy = False
     """Draw at a temperature so low that nothing but the best token comes: real models are compared greedily."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answers] = {}
+        """Of the plain path, by what was asked."""
 
     @abstractmethod
     def backend(self, setup: Setup, *, apart: bool = False) -> Backend:
@@ -40,6 +46,11 @@ class Ground(ABC):
     @abstractmethod
     def prompt(self, number: int) -> tuple[int, ...]:
         """Another one for each ``number``; all begin alike."""
+
+    @property
+    @abstractmethod
+    def characters(self) -> Mapping[str, int]:
+        """The token of each letter and digit."""
 
     @abstractmethod
     def context(
@@ -51,7 +62,7 @@ class Ground(ABC):
         """No cell has leaked."""
 
     def request(self, number: int) -> Request:
-        return Request(prompt=self.prompt(number), max_tokens=ANSWER, ignore_end=True)
+        return Request(prompt=self.prompt(number), max_tokens=self.answer, ignore_end=True)
 
 
 class Quantised(FakeBackend):
@@ -72,6 +83,10 @@ class FakeGround(Ground):
 
     def prompt(self, number: int) -> tuple[int, ...]:
         return (*words(SHARED), *words(25 + 3 * number, 900 + number)[1:])
+
+    @property
+    def characters(self) -> Mapping[str, int]:
+        return {chr(byte): byte for byte in range(128)}
 
     def context(
         self, backend: Backend, options: Mapping[str, object], namespace: Mapping[str, str]

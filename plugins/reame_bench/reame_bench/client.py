@@ -143,12 +143,14 @@ class Client:
 def _read(response: http.client.HTTPResponse, started: float) -> Reply:
     reply = Reply()
     pieces: list[str] = []
+    complete = False
     for line in response:
         if not line.startswith(b"data:"):
             continue
         now = time.perf_counter() - started
         data = line[5:].strip()
         if data == b"[DONE]":
+            complete = True
             break
         chunk = json.loads(data)
         if "error" in chunk:
@@ -163,6 +165,8 @@ def _read(response: http.client.HTTPResponse, started: float) -> Reply:
             reply.tokens = usage["completion_tokens"]
             reply.prompt_tokens = usage["prompt_tokens"]
             reply.cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    if not complete:
+        raise BenchError("the server broke off in the middle of a stream")
     reply.seconds = time.perf_counter() - started
     reply.first = reply.times[0] if reply.times else reply.seconds
     reply.text = "".join(pieces)

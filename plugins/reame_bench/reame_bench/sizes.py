@@ -16,13 +16,17 @@ class Size:
     """Words of the long document."""
     answer: int
     """Length of free answers."""
+    longest: int
+    """Tokens of an answer, whatever the task would take."""
     users: tuple[int, ...]
     turns: int
     """Of a conversation."""
     rounds: int
 
 
-SMOKE = Size("smoke", requests=3, prefix=120, answer=12, users=(1, 2), turns=2, rounds=1)
-QUICK = Size("quick", requests=8, prefix=400, answer=32, users=(1, 2, 4), turns=5, rounds=1)
-FULL = Size("full", requests=40, prefix=1200, answer=160, users=(1, 2, 3, 4, 8), turns=20, rounds=3)
+SMOKE = Size("smoke", requests=3, prefix=120, answer=12, longest=12, users=(1, 2), turns=2, rounds=1)
+QUICK = Size("quick", requests=8, prefix=400, answer=32, longest=48, users=(1, 2, 4), turns=5, rounds=1)
+FULL = Size(
+    "full", requests=40, prefix=1200, answer=160, longest=256, users=(1, 2, 3, 4, 8), turns=20, rounds=3
+)
 SIZES = {size.name: size for size in (SMOKE, QUICK, FULL)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 
-import llama_cpp
+from llama_cpp import llama_cpp
 
 _defaults = llama_cpp.llama_model_default_params
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reame_bench.servers.server import Child, Contestant, Job, Running, environment
@@ -11,7 +12,6 @@ from reame_core.config.directories import directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 _MEASURED = "host.json"
 """What Reame has measured on this machine; see ``engine.extra_buffers``. Measuring takes minutes, once."""
@@ -31,9 +31,7 @@ class Reame(Contestant):
     def start(self, job: Job, folder: Path, port: int) -> Running:
         state = folder / "state"
         state.mkdir(exist_ok=True)
-        known = directories().state / _MEASURED
-        if known.exists() and not (state / _MEASURED).exists():
-            shutil.copy(known, state / _MEASURED)
+        _recall(state / _MEASURED)
         # An empty file, so that no settings of this user count.
         config = folder / "reame.toml"
         config.touch()
@@ -52,9 +50,7 @@ class Reame(Contestant):
         command = [sys.executable, "-m", "reame_core", "serve", str(job.model), "--port", str(port)]
         clean = {key: value for key, value in environment().items() if not key.startswith("REAME_")}
         server = _Serving(command, clean | variables, folder, port, job.name)
-        if (state / _MEASURED).exists() and not known.exists():
-            known.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(state / _MEASURED, known)
+        _keep(state / _MEASURED)
         return server
 
     def best_of(self, count: int) -> dict[str, object] | None:
@@ -65,6 +61,24 @@ class Reame(Contestant):
 
         installed = plugin in entry_points(group="reame").names
         return installed and (self._plugins is None or plugin in self._plugins)
+
+
+def _kept() -> Path:
+    """The harness's own: the user's was perhaps measured while the machine was busy, and runs under load must not
+    change it."""
+    return directories().cache / "bench" / _MEASURED
+
+
+def _recall(file: Path) -> None:
+    if _kept().exists() and not file.exists():
+        shutil.copy(_kept(), file)
+
+
+def _keep(file: Path) -> None:
+    """What was measured at this start, so that the next one need not."""
+    if file.exists():
+        _kept().parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, _kept())
 
 
 class _Serving(Child):

@@ -35,16 +35,15 @@ SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 
-INSTRUCTIONS = """You read invoices for the accounts department and answer with one JSON object and nothing \
-else. \
-Its fields, in this order: "vendor" (the company that sent the invoice), "invoice_number", "date" (YYYY-MM-DD),
-\ "currency" (EUR, USD, GBP or CHF), "items" (a list of objects with "description", "quantity" and
-"unit_price", in the \ order of the invoice), "total" (the amount due, a number without thousands separators).
-Copy names and numbers as they \ are, do not compute anything, leave nothing out.
+INSTRUCTIONS = """You read invoices for the accounts department and answer with one JSON object and nothing
+else. Its fields, in this order: "vendor" (the company that sent the invoice), "invoice_number", "date"
+(YYYY-MM-DD), "currency" (EUR, USD, GBP or CHF), "items" (a list of objects with "description", "quantity" and
+"unit_price", in the order of the invoice), "total" (the amount due, a number without thousands separators).
+Copy names and numbers as they are, do not compute anything, leave nothing out.
 
 Example:
-Hollis & Sons, Invoice No. H-2201, 2024-02-09. 2 x door handle at 14.50; 10 x hinge at 2.20. Total due: 51.00
-GBP {"vendor": "Hollis & Sons", "invoice_number": "H-2201", "date": "2024-02-09", "currency": "GBP", "items": \
+Hollis & Sons, Invoice No. H-2201, 2024-02-09. 2 x door handle at 14.50; 10 x hinge at 2.20. Total: 51.00 GBP
+{"vendor": "Hollis & Sons", "invoice_number": "H-2201", "date": "2024-02-09", "currency": "GBP", "items": \
 [{"description": "door handle", "quantity": 2, "unit_price": 14.50}, {"description": "hinge", "quantity": 10, \
 "unit_price": 2.20}], "total": 51.00}"""
 

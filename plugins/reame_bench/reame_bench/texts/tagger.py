@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from reame_bench.client import Messages
 
-INSTRUCTIONS = """You tag articles of a catalogue. Read the description and answer with one line: tags \
-separated by \
-commas, in lower case, in this order, and nothing else.
+INSTRUCTIONS = """You tag articles of a catalogue. Read the description and answer with one line: tags
+separated by commas, in lower case, in this order, and nothing else.
 
 1. the kind of thing, one of: lighting, seating, storage, kitchen, textile, garden, office, toys
 2. the room, one of: living room, bedroom, kitchen, bathroom, hall, garden, study, nursery

@@ -23,9 +23,8 @@ SCHEMA: dict[str, object] = {
     "additionalProperties": False,
 }
 
-INSTRUCTIONS = """You sort the tickets of an online shop for tools and garden equipment. Read the ticket \
-and answer \
-with one line of JSON and nothing else.
+INSTRUCTIONS = """You sort the tickets of an online shop for tools and garden equipment. Read the ticket
+and answer with one line of JSON and nothing else.
 
 Fields, in this order:
 - "category": one of delivery, billing, returns, account, defect, product, legal, other

@@ -65,7 +65,7 @@ class LearningCurve(Workload):
     ) -> list[Asked]:
         answers = []
         for number, messages in enumerate(requests, 1):
-            answers.append(stage.ask(messages, self._max_tokens, **fields))
+            answers.append(stage.ask(messages, min(self._max_tokens, stage.size.longest), **fields))
             if number % 20 == 0:
                 stage.progress(
                     f"{label}, request {number} of {len(requests)}: {answers[-1].reply.seconds:.2f} s"

@@ -36,10 +36,11 @@ class Together(Workload):
         each = max(1, stage.size.requests // 10)
         requests = invoices.conversations(2 * _USERS * each, seed=61)
         fields = stage.contestant.schema_fields(invoices.SCHEMA)
-        _serve(stage, requests[: _USERS * each], fields)
+        longest = min(invoices.ANSWER_TOKENS, stage.size.longest)
+        _serve(stage, requests[: _USERS * each], longest, fields)
         stage.restart()
         before, started = stage.server.cpu_seconds(), time.perf_counter()
-        replies = _serve(stage, requests[_USERS * each :], fields)
+        replies = _serve(stage, requests[_USERS * each :], longest, fields)
         took = time.perf_counter() - started
         figures = {
             "answers": 60 * len(replies) / took,
@@ -51,7 +52,7 @@ class Together(Workload):
         return Outcome(figures, notes=[f"{good} of {len(replies)} answers are objects with the wanted fields"])
 
 
-def _serve(stage: Stage, requests: list[Messages], fields: dict[str, object]) -> list[Reply]:
+def _serve(stage: Stage, requests: list[Messages], longest: int, fields: dict[str, object]) -> list[Reply]:
     """All ``requests`` by users who each send the next one when the last is answered."""
     waiting: SimpleQueue[Messages] = SimpleQueue()
     for request in requests:
@@ -62,7 +63,7 @@ def _serve(stage: Stage, requests: list[Messages], fields: dict[str, object]) ->
     def user() -> None:
         try:
             while not failures:
-                replies.append(stage.client.chat(waiting.get_nowait(), invoices.ANSWER_TOKENS, **fields))
+                replies.append(stage.client.chat(waiting.get_nowait(), longest, **fields))
         except Empty:
             return
         except BaseException as error:

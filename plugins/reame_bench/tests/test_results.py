@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from reame_bench.figures import Value, advantage, short, table, values
+from reame_bench.published import comparison, published
+from reame_bench.report import between_markers, workload_sections, write_page
+from reame_bench.results import Results, Run, Unit
+from reame_bench.workloads.catalogue import BY_NAME
+
+from reame_core.errors import UsageError
+
+HOST = {"cpu": "an abacus"}
+
+
+def unit(contestant: str, turn: int = 0, workload: str = "repeats", **figures: float) -> Unit:
+    return Unit(
+        workload=workload,
+        model="m",
+        contestant=contestant,
+        round=turn,
+        size="full",
+        figures=figures,
+        command="reame bench",
+    )
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    first = Results(path, HOST)
+    first.add(unit("reame", first=2.0, repeat=float("nan")))
+    again = Results(path, HOST)
+    assert again.done == {("repeats", "m", "reame", 0, "full")}
+    assert again.run.units[0].figures == {"first": 2.0}, "what is no number is no figure"
+    again.add(unit("reame", first=3.0))
+    assert [each.figures["first"] for each in Results(path, HOST).run.units] == [3.0]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_results_of_another_machine_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    Results(path, HOST).add(unit("reame"))
+    with pytest.raises(UsageError, match="another processor"):
+        Results(path, {"cpu": "a slide rule"})
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"host": {}, "units": [1]}', b'{"host": {}, "format": 99}']
+)
+def test_files_that_are_not_ours(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "results.json"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"results\.json"):
+        Results(path, HOST)
+
+
+def test_medians_spread_and_what_is_better() -> None:
+    metric = BY_NAME["repeats"].metrics[0]
+    units = [unit("a", turn, first=value) for turn, value in enumerate([3.0, 1.0, 2.0])] + [
+        unit("b", repeat=1.0)
+    ]
+    found = values(units, metric)
+    assert found == {"a": Value(2.0, 1.0, 3.0)}
+    assert found["a"].cell() == "2.00 (1.00 to 3.00)"
+    assert advantage(Value.of([4.0]), Value.of([2.0]), metric) == 2.0
+    less = BY_NAME["prefix"].metrics[0]
+    assert advantage(Value.of([4.0]), Value.of([2.0]), less) == 0.5
+
+
+def test_tables_are_aligned_and_bars_do_no_harm() -> None:
+    lines = table([("a", "b"), ("long | cell", "1")])
+    assert len({len(line) for line in lines}) == 1
+    assert "long \\| cell" in lines[2]
+    assert [short(value) for value in (1234.5, 12.34, 1.234, 0.1234)] == ["1,234", "12.3", "1.23", "0.123"]
+
+
+def test_sections_say_who_wins_and_who_was_disturbed() -> None:
+    units = [
+        unit("reame", first=10.0),
+        unit("other", first=5.0, repeat=1.0),
+        unit("reame without plugins", first=20.0),
+    ]
+    units[1].others_cpu = 0.3
+    text = workload_sections(Run(HOST, units), "full")
+    assert "2.00 × better" in text
+    assert "other, round 1: others used 30% of the machine" in text
+    worse = workload_sections(Run(HOST, [unit("reame", first=1.0), unit("other", first=5.0)]), "full")
+    assert "0.200 × (worse)" in worse
+    assert workload_sections(Run(HOST, units), "quick") == ""
+
+
+def test_only_what_is_between_the_markers_is_written(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- begin workloads -->\nold\n<!-- end workloads -->\nbelow\n")
+    write_page(page, Run(HOST, [unit("reame", first=10.0)]))
+    content = page.read_text()
+    assert content.startswith("above\n<!-- begin workloads -->\n\n#### Repeated")
+    assert content.endswith("<!-- end workloads -->\nbelow\n")
+    assert "old" not in content
+    again = page.read_text()
+    write_page(page, Run(HOST, [unit("reame", first=10.0)]))
+    assert page.read_text() == again
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<!-- end a -->\n<!-- begin a -->", "<!-- begin a -->" * 2 + "<!-- end a -->"]
+)
+def test_pages_without_a_place(tmp_path: Path, text: str) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    with pytest.raises(UsageError):
+        between_markers(page, "a", "x")
+    with pytest.raises(UsageError):
+        write_page(page, Run(HOST))
+    assert page.read_text() == text
+
+
+def test_every_published_figure_is_shown_or_says_why_not() -> None:
+    rows = published()
+    assert len(rows) == 35
+    for row in rows:
+        if row.shown:
+            keys = {metric.key for metric in BY_NAME[row.workload].metrics}
+            assert set(row.time or row.rate or ("?",)) <= keys
+            assert row.gain
+        else:
+            assert row.why_not
+
+
+def test_ours_beside_the_original() -> None:
+    text = comparison(Run(HOST, [unit("reame", first=10.0, repeat=46.0)]), "full")
+    [line] = [line for line in text.splitlines() if "Palimpsest" in line]
+    assert "10.0 → 46.0 tokens/s" in line
+    assert "4.60 ×" in line
+    assert "2.00 ×" in line
+    assert "not measured" in text
