@@ -10,7 +10,12 @@ from itertools import pairwise
 _WORD = r"[^\W\d_]+(?:['’\-_ ]?[^\W_]+)*"
 _NUMBER = r"\d+(?:\.\d+)*(?:[^\W\d_]+)?"
 _FIELD = re.compile(rf"{_WORD}|{_NUMBER}")
+_DIGIT = re.compile(r"\d")
+_ONLY_NUMBER = re.compile(r"[d.,]*d[d.,]*")
+_COUNTING = re.compile(r"(\D*)(\d+)")
 _LETTERS = re.compile(r"[^\W\d_]+(?:[ '’\-]+[^\W\d_]+)*")
+_COUNTED = 3
+"""Numbers that show that something counts."""
 _KNOWN_SHAPE, _NEW_SHAPE = 1.0, 0.15
 _KNOWN_END = 0.85
 _COMMON_END = 3
@@ -32,7 +37,7 @@ class Field:
 
 def shape_of(text: str) -> str:
     """See ``Field.shape``."""
-    return re.sub(r"\d", "d", _LETTERS.sub("a", text))
+    return _DIGIT.sub("d", _LETTERS.sub("a", text))
 
 
 def divide(text: str) -> tuple[list[str], list[tuple[int, int]]]:
@@ -92,13 +97,13 @@ def expected_value(texts: Sequence[str]) -> str | None:
         return None
     if len(texts) > 1 and len(set(texts)) == 1:
         return texts[-1]
-    numbers = [re.fullmatch(r"(\D*)(\d+)", text) for text in texts]
+    numbers = [_COUNTING.fullmatch(text) for text in texts[-_COUNTED:]]
     if not all(numbers):
         return None
     heads = {match[1] for match in numbers if match}
     values = [int(match[2]) for match in numbers if match]
     steps = {b - a for a, b in pairwise(values)} or ({1} if values[0] == 1 else set())
-    if len(heads) > 1 or len(steps) != 1:
+    if len(heads) > 1 or len(steps) != 1 or (len(values) < _COUNTED and 1 not in steps):
         return None
     following = values[-1] + steps.pop()
     digits = texts[-1][len(heads.pop()) :]

@@ -14,24 +14,30 @@ from reame_suggeritore.proposals.forms.numbered import Numbered
 from reame_suggeritore.proposals.forms.records import Records
 from reame_suggeritore.proposals.forms.separated import Separated
 from reame_suggeritore.proposals.forms.tables import Tables
-from reame_suggeritore.proposals.outline import PLAIN, Form, Outline, Reading
+from reame_suggeritore.proposals.outline import Form, Outline, Reading
 from reame_suggeritore.proposals.page import Line, Page
 from reame_suggeritore.proposals.proposal import ANY_TEXT, Proposal
-from reame_suggeritore.proposals.sequence import BLANK, Kind, next_kind
+from reame_suggeritore.proposals.sequence import BLANK, PLAIN, Kind, next_kind
 
 PROSE: tuple[Form, ...] = (
     Fences(), Tables(), Headings(), Numbered(), Bullets(), Markup(), Separated(), Records(),
 )  # fmt: skip
 """In the order in which they are tried."""
 PROGRAM: tuple[Form, ...] = (Fences(), Code())
+NOTHING: tuple[Form, ...] = (Fences(),)
 _BY_NAME = {form.name: form for form in (*PROSE, *PROGRAM)}
 _TEXTUAL = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "csv", "tsv", "xml", "html", "toml", "ini"}
 )
 """Blocks of these languages, or of none, hold what text holds."""
+_DATA = frozenset({"json", "jsonl", "jsonc"})
+"""Not written in lines."""
 _MOST_LINES, _MOST_AHEAD = 160, 6
 _LEAST_AHEAD, _LEAST_INSIDE = 0.4, 0.6
 _BEGUN = 0.95
+_FIRST = 0.5
+_ROWS_BEGUN = (PLAIN[0], Separated.name)
+"""What a row looks like that has few of its separators so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +63,20 @@ class Lines:
         self._finished = finished
         self.outline = Outline()
         self._fence = ""
+        self._first: Kind | None = None
         self._ahead: dict[tuple[int, Kind | None], Ahead | None] = {}
 
     def read(self, page: Page) -> None:
         """Take up the lines that have been completed."""
-        for line in page.lines[len(self.outline.lines) :]:
+        for line in page.lines[len(self.outline.lines) - self.outline.start :]:
             self.add(line)
+
+    def begin_answer(self, first: Kind | None = None) -> None:
+        """The lines so far are a prompt's; ``first`` may be the kind of the answer's first one."""
+        self.outline.start = len(self.outline.lines)
+        self._first = first
+        self._fence = ""
+        self._ahead.clear()
 
     def add(self, line: Line) -> None:
         """One complete line."""
@@ -74,13 +88,13 @@ class Lines:
 
     @property
     def closing_fence(self) -> str:
-        """The line that closes the block of code that is open, with the break before it."""
-        mark = self._fence[:1]
-        return "\n" + mark * (len(self._fence) - len(self._fence.lstrip(mark))) if mark else ""
+        """The line that closes the block of code that is open; empty where none is."""
+        return self._fence[: len(self._fence) - len(self._fence.lstrip("`~"))]
 
     @property
     def _forms(self) -> tuple[Form, ...]:
-        return PROSE if self._fence.strip("`~").lower() in _TEXTUAL else PROGRAM
+        language = self._fence.strip("`~").lower()
+        return PROSE if language in _TEXTUAL else NOTHING if language in _DATA else PROGRAM
 
     def reading(self, text: str) -> Reading:
         """What a line is."""
@@ -102,7 +116,7 @@ class Lines:
 
     def _inside(self, line: Line, ahead: Ahead | None) -> Proposal | None:
         reading = self.reading(line.text)
-        if reading.kind == PLAIN and ahead is not None and ahead.kind[0] == Separated.name:
+        if ahead is not None and ahead.kind[0] == Separated.name and reading.kind[0] in _ROWS_BEGUN:
             reading = Reading(ahead.kind, 0)
         form = _BY_NAME.get(reading.kind[0])  # type: ignore[call-overload]
         step = form.go_on(line, reading, self.outline) if form is not None else None
@@ -114,7 +128,7 @@ class Lines:
         behind = self._coming((line, reading))
         if behind is None:
             return Proposal(step.text, step.confidence, label) if step.text else None
-        text = step.text + ("" if behind.end and not behind.text else "\n" + behind.text)
+        text = step.text + ("\n" + behind.text if behind.text or not behind.end else "")
         return Proposal(text, step.confidence * behind.confidence, label, behind.samples, behind.end)
 
     def _coming(self, current: tuple[Line, Reading] | None) -> Ahead | None:
@@ -152,6 +166,8 @@ class Lines:
         coming = next_kind(outline.kinds)
         if coming is not None and coming[0] != PLAIN:
             return coming
+        if self._first is not None and len(outline.lines) == outline.start:
+            return self._first, _FIRST
         form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
         return form.successor(outline) if coming is None and form is not None else None
 

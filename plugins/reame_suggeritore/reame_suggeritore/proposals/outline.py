@@ -9,8 +9,6 @@ from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
 from reame_suggeritore.proposals.sequence import BLANK, Kind
 
-PLAIN: Kind = ("plain",)
-"""Of a line that has no form."""
 _SIBLINGS = 6
 
 
@@ -30,11 +28,12 @@ class Opening(NamedTuple):
 
 @dataclass(slots=True)
 class Outline:
-    """Three parallel lists."""
+    """Three parallel lists. The first ``start`` lines are the prompt's."""
 
     lines: list[Line] = field(default_factory=list)
     kinds: list[Kind] = field(default_factory=list)
     heads: list[int] = field(default_factory=list)
+    start: int = 0
 
     def add(self, line: Line, reading: Reading) -> None:
         """One line more."""
@@ -44,12 +43,20 @@ class Outline:
 
     def tail(self, most: int) -> Outline:
         """A copy of the last ``most`` lines."""
-        return Outline(self.lines[-most:], self.kinds[-most:], self.heads[-most:])
+        start = max(0, self.start - max(0, len(self.lines) - most))
+        return Outline(self.lines[-most:], self.kinds[-most:], self.heads[-most:], start)
 
     def latest(self, kind: Kind, most: int = _SIBLINGS) -> list[int]:
-        """The numbers of the last lines of this kind, in their order."""
+        """The numbers of the answer's last lines of this kind, in their order."""
+        return self._latest(kind, most, self.start, len(self.kinds))
+
+    def shown(self, kind: Kind, most: int = _SIBLINGS) -> list[int]:
+        """As ``latest``; those of the prompt where the answer has none."""
+        return self.latest(kind, most) or self._latest(kind, most, 0, self.start)
+
+    def _latest(self, kind: Kind, most: int, start: int, end: int) -> list[int]:
         found: list[int] = []
-        for number in range(len(self.kinds) - 1, -1, -1):
+        for number in range(end - 1, start - 1, -1):
             if self.kinds[number] == kind:
                 found.append(number)
                 if len(found) == most:
@@ -58,7 +65,7 @@ class Outline:
 
     def siblings(self, kind: Kind) -> list[Content]:
         """What stands in the last lines of this kind."""
-        return [Content(self.lines[i], self.heads[i]) for i in self.latest(kind)]
+        return [Content(self.lines[i], self.heads[i]) for i in self.shown(kind)]
 
     @property
     def last_form(self) -> Kind:
@@ -98,7 +105,7 @@ class PatternForm:
 
     def opening(self, kind: Kind, outline: Outline) -> Opening | None:
         """As the last line of this kind."""
-        latest = outline.latest(kind, 1)
+        latest = outline.shown(kind, 1)
         return Opening(outline.lines[latest[0]].text[: outline.heads[latest[0]]]) if latest else None
 
     def successor(self, outline: Outline) -> tuple[Kind, float] | None:

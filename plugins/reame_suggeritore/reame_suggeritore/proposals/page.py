@@ -29,8 +29,10 @@ class Page:
     def __init__(self, piece: Callable[[int], bytes]) -> None:
         self._piece = piece
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.before: list[Line] = []
+        """Those before the last control token."""
         self.lines: list[Line] = []
-        """The complete ones."""
+        """The complete ones behind it."""
         self.current = Line()
         """What stands behind the last line break."""
         self.fresh: list[str] = []
@@ -68,6 +70,9 @@ class Page:
 
     def _begin_anew(self) -> None:
         self._decoder.reset()
+        self.before += self.lines
+        if self.current.text:
+            self.before.append(self.current)
         self.lines, self.current, self.fresh = [], Line(), []
 
     def begin_answer(self, *, control_before: bool) -> None:
@@ -75,4 +80,6 @@ class Page:
         before an answer is no part of its text."""
         length = sum(len(line.text) + 1 for line in self.lines) + len(self.current.text)
         if control_before and length <= SHORT_HEAD:
-            self._begin_anew()
+            self.lines, self.current = [], Line()
+        while self.before and not self.before[-1].text:
+            self.before.pop()

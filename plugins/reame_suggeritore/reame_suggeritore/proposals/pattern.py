@@ -12,6 +12,7 @@ from reame_suggeritore.proposals.fields import Field, chance_of_end, common_endi
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.proposal import ANY_TEXT
 
+_UP_TO_WORD = re.compile(r".*\w", re.DOTALL)
 _SEPARATOR_GOES_ON = 0.95
 _LONGEST_FIXED = 60
 
@@ -19,10 +20,16 @@ _LONGEST_FIXED = 60
 class Content:
     """What stands in ``line`` behind its first ``head`` characters."""
 
-    def __init__(self, line: Line, head: int) -> None:
-        self.text = line.text[head:].rstrip("\r")
+    def __init__(self, line: Line, head: int, end: int | None = None) -> None:
+        self.text = line.text[head:end].rstrip("\r")
         self._line = line
         self._head = head
+
+    def without(self, ending: str) -> Content | None:
+        """All before ``ending``; None where it does not stand at the end."""
+        if not ending or not self.text.endswith(ending):
+            return None
+        return Content(self._line, self._head, self._head + len(self.text) - len(ending))
 
     @cached_property
     def _division(self) -> tuple[list[str], list[tuple[int, int]]]:
@@ -126,6 +133,6 @@ def _whole(now: Content, siblings: Sequence[Content]) -> Step | None:
     """Where lines have no more in common than their ends."""
     if not siblings:
         return None
-    ending = re.sub(r".*\w", "", common_ending([each.text for each in siblings]))
+    ending = _UP_TO_WORD.sub("", common_ending([each.text for each in siblings]))
     chance = chance_of_end(now.all_but(""), [each.all_but(ending) for each in siblings])
     return Step(ending, chance, True, True)

@@ -16,6 +16,7 @@ from reame_suggeritore.proposals.lines import Lines
 from reame_suggeritore.proposals.page import Page
 from reame_suggeritore.proposals.prompt import Prompt
 from reame_suggeritore.proposals.proposal import Proposal
+from reame_suggeritore.templates.shown import show_lines, shown_json
 
 if TYPE_CHECKING:
     from reame_suggeritore.options import SuggeritoreOptions
@@ -33,7 +34,11 @@ class Reader:
         self._page.begin_answer(control_before=facts.has_control_tokens)
         quota = Quota(facts.numbers(), can_end=facts.end_token is not None)
         self._lines = Lines(quota.reached)
-        self._json = Json(quota.enough)
+        memory = None
+        if options.templates:
+            show_lines(self._lines, self._page.before)
+            memory = shown_json(self._page.before)
+        self._json = Json(quota.enough, memory)
 
     def propose(self, tokens: NDArray[np.int32]) -> Proposal | None:
         """What may follow ``tokens``, all of the sequence's."""
@@ -52,5 +57,6 @@ class Reader:
         proposal = self._json.propose()
         if proposal is None or not proposal.end:
             return proposal
-        closing = self._lines.closing_fence
-        return replace(proposal, text=proposal.text + closing, end=self.end_token is not None)
+        fence = self._lines.closing_fence
+        text = f"{proposal.text}\n{fence}" if fence else proposal.text
+        return replace(proposal, text=text, end=self.end_token is not None)

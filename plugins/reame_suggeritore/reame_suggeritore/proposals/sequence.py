@@ -8,6 +8,9 @@ from collections.abc import Hashable, Sequence
 Kind = tuple[Hashable, ...]
 """Which form a line has, and what tells apart lines of that form that play different parts."""
 BLANK: Kind = ("",)
+PLAIN: Kind = ("plain",)
+"""Of a line that has no form."""
+_SHAPELESS = (BLANK, PLAIN)
 _LONGEST, _FARTHEST, _MOST = 6, 160, 8
 
 
@@ -20,9 +23,11 @@ def next_kind(kinds: Sequence[Kind]) -> tuple[Kind, float] | None:
         length = 0
         while length < _LONGEST and length < at and kinds[at - 1 - length] == kinds[end - 1 - length]:
             length += 1
+        if length < longest or all(kind in _SHAPELESS for kind in kinds[end - length : end]):
+            continue
         if length > longest:
             longest, found = length, []
-        if length == longest and length and len(found) < _MOST:
+        if len(found) < _MOST:
             found.append(kinds[at])
     if not found:
         return None

@@ -34,10 +34,10 @@ class Headings(PatternForm):
         """The next label, where they count."""
         _, marks, word, close, _ = kind
         latest = outline.latest(kind, 2)
-        if not latest:
-            return None
         if word is None:
             return Opening(str(marks))
+        if not latest:
+            return None
         labels = [_HEADING.match(outline.lines[i].text)["label"] for i in latest]  # type: ignore[index]
         label = following(labels[-1], style_of(labels[-1], labels[0] if len(labels) > 1 else None))
         return Opening(f"{marks}{word}{label}{close}") if label is not None else None

@@ -42,7 +42,7 @@ class Numbered(PatternForm):
     def _label(self, kind: Kind, outline: Outline) -> str | None:
         latest = outline.latest(kind, 2)
         if not latest:
-            return None
+            return self._first_shown(kind, outline)
         labels = [_label_of(outline.lines[number].text) for number in latest]
         outer = self._outer_since(latest[-1], outline)
         if outer is None:
@@ -55,6 +55,14 @@ class Numbered(PatternForm):
         first = labels[-1].lower() if len(latest) == 1 else "a"
         first = "i" if first == "i" or len(labels[-1]) > 1 else "a"
         return first.upper() if labels[-1].isupper() else first
+
+    @staticmethod
+    def _first_shown(kind: Kind, outline: Outline) -> str | None:
+        """The label with which the last list of a prompt began."""
+        shown = outline.shown(kind, len(outline.kinds))
+        labels = [_label_of(outline.lines[number].text) for number in shown]
+        firsts = [label for label in labels if label.lower() in ("0", "1", "01", "a", "i")]
+        return firsts[-1] if firsts else None
 
     def _outer_since(self, number: int, outline: Outline) -> str | None:
         """The label of the last outer item or heading behind line ``number``; None where there is none."""

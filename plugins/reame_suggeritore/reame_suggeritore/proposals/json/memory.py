@@ -25,9 +25,10 @@ class Shape:
 
 
 class Memory:
-    """Later observations replace earlier ones."""
+    """Later observations replace earlier ones. Without ``keeps_values`` scalars are not kept."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_values: bool = True) -> None:
+        self.keeps_values = keeps_values
         self._shapes: dict[Path, Shape] = {}
         self._values: dict[Path, deque[Line]] = {}
         self._starts: dict[Path, str] = {}
@@ -53,10 +54,13 @@ class Memory:
 
     def saw_value(self, path: Path, value: Line) -> None:
         """A scalar at ``path`` is complete."""
-        self._values.setdefault(path, deque(maxlen=_VALUES)).append(value)
+        if self.keeps_values:
+            self._values.setdefault(path, deque(maxlen=_VALUES)).append(value)
 
     def saw_blanks(self, where: str, path: Path, depth: int, blanks: str) -> None:
         """What stood at one seam of the container at ``path``, which is so deep."""
+        if where == OPEN and self._blanks.get((where, path), blanks) != blanks:
+            self._blanks.clear()  # written in another style than before
         self._blanks[where, path] = blanks
         if where == OPEN and depth:
             self._multiline = "\n" in blanks

@@ -70,7 +70,9 @@ class Scanner:
     @property
     def proven(self) -> bool:
         """Whether this is hardly anything but JSON."""
-        return len(self.stack) > 1 or any(each.key is not None for each in self.stack) or self.place is Place.DONE
+        return (
+            len(self.stack) > 1 or any(each.key is not None for each in self.stack) or self.place is Place.DONE
+        )
 
     def read(self, text: str) -> str:
         """Go on by the text of one token. What follows the value is answered. Raises NotJson."""

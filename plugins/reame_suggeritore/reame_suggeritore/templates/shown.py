@@ -1,0 +1,45 @@
+"""What the lines of a prompt show of the form of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from reame_suggeritore.proposals.json.memory import Memory
+from reame_suggeritore.proposals.json.proposer import Json
+from reame_suggeritore.proposals.lines import Lines
+from reame_suggeritore.proposals.page import Line
+from reame_suggeritore.proposals.sequence import Kind
+
+_MOST_LINES = 300
+_LABELLED = ("records", "markup")
+_LEAST_LABELS = 2
+
+
+def show_lines(lines: Lines, prompt: Sequence[Line]) -> None:
+    """Let ``lines`` know those of the prompt: what followed what there may do so in the answer."""
+    for line in prompt[-_MOST_LINES:]:
+        lines.add(line)
+    lines.begin_answer(first=first_label(lines.outline.kinds))
+
+
+def first_label(kinds: Sequence[Kind]) -> Kind | None:
+    """The kind of the first of the last labelled lines in a row: perhaps the answer begins with it."""
+    end = len(kinds)
+    while end:
+        start = end
+        while start and kinds[start - 1][0] in _LABELLED:
+            start -= 1
+        if end - start >= _LEAST_LABELS:
+            return kinds[start]
+        end = start - 1 if start else 0
+    return None
+
+
+def shown_json(prompt: Iterable[Line]) -> Memory:
+    """Keys, their order and the blanks between them, of all JSON in the prompt. Its values are not the answer's."""
+    memory = Memory(keeps_values=False)
+    reader = Json(lambda count: False, memory)
+    for line in prompt:
+        reader.read(line.text + "\n")
+    memory.keeps_values = True
+    return memory
