@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+
+from reame_bench.processes import free_port
 
 from bench.worker import OPENMP
 
@@ -21,7 +22,7 @@ class LlamaServer:
     """A llama-server on a free loopback port with its defaults, but for threads and context."""
 
     def __init__(self, binary: Path, model: Path, threads: int, context: int) -> None:
-        self._url = f"http://127.0.0.1:{_free_port()}"
+        self._url = f"http://127.0.0.1:{free_port()}"
         host, port = self._url.removeprefix("http://").split(":")
         self._process = subprocess.Popen(
             [
@@ -83,10 +84,3 @@ class LlamaServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal
+
+from reame_bench.figures import table as table
 
 from bench.rounds import median
 
@@ -74,15 +76,6 @@ class Result:
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
-
-
-def table(rows: Iterable[Sequence[str]]) -> list[str]:
-    """An aligned Markdown table; the first row is its head."""
-    cells = [list(row) for row in rows]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
-    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
-    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    return lines
 
 
 def _short(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from reame_bench.figures import values
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from reame_bench.results import Run, Unit
 
 _COLOURS = ("#1b6ca8", "#d1495b", "#66a182", "#edae49", "#8d6a9f", "#5c6b73", "#2e4057")
-_SMOOTH = 10
+_AROUND = 5
 
 
 def draw(run: Run, size: str, folder: Path, suffix: str = "png") -> list[Path]:
@@ -77,27 +78,27 @@ def _curve(units: list[Unit], path: Path) -> None:
     for axis, (key, label) in zip(axes[0], panels, strict=True):
         for colour, (name, each) in zip(_COLOURS, _first_rounds(units).items(), strict=False):
             first, again = each.curves.get(key, []), each.curves.get(f"again {key}", [])
-            points = [*first, *again]
-            axis.plot(range(1, len(points) + 1), points, ".", color=colour, alpha=0.25, markersize=3)
-            axis.plot(*_smooth(first, 1), color=colour, label=name)
-            axis.plot(*_smooth(again, len(first) + 1), color=colour)
+            _points(axis, first, 1, colour, name)
+            _points(axis, again, len(first) + 1, colour)
         axis.axvline(len(first) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
-        axis.set_yscale("log")
+        axis.set_ylim(bottom=0)
         axis.set_xlabel("request (from the dotted line on: the same ones again)")
         axis.set_title(label)
-        axis.grid(alpha=0.25, which="both")
+        axis.grid(alpha=0.25)
     axes[0][0].legend(frameon=False)
     figure.suptitle(f"{BY_NAME[units[0].workload].title}, {units[0].model}")
     figure.savefig(path, dpi=110)
 
 
-def _smooth(points: list[float], start: int) -> tuple[list[int], list[float]]:
-    """The mean of up to ten requests before each one, so that the first stays what it was."""
-    means = [
-        sum(points[max(0, i - _SMOOTH + 1) : i + 1]) / (i - max(0, i - _SMOOTH + 1) + 1)
-        for i in range(len(points))
+def _points(axis: Axes, points: list[float], start: int, colour: str, name: str | None = None) -> None:
+    """Every request, and the median of those around it; the first one of all is by itself."""
+    numbers = range(start, start + len(points))
+    axis.plot(numbers, points, ".", color=colour, alpha=0.3, markersize=3)
+    begin = 1 if start == 1 else 0
+    middles = [
+        median(points[max(begin, place - _AROUND) : place + _AROUND + 1]) for place in range(begin, len(points))
     ]
-    return list(range(start, start + len(points))), means
+    axis.plot(numbers, [*points[:begin], *middles], color=colour, label=name)
 
 
 def _first_rounds(units: Iterable[Unit]) -> dict[str, Unit]:

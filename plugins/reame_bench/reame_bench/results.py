@@ -69,8 +69,9 @@ class Results:
         return {unit.key for unit in self.run.units}
 
     def add(self, unit: Unit) -> None:
-        """Keep ``unit`` in place of an earlier one with its key. Not-a-number figures are left out."""
+        """Keep ``unit`` in place of an earlier one with its key. What is not a number is left out."""
         unit.figures = {key: value for key, value in unit.figures.items() if math.isfinite(value)}
+        unit.curves = {key: curve for key, curve in unit.curves.items() if all(map(math.isfinite, curve))}
         self.run.units = [each for each in self.run.units if each.key != unit.key]
         self.run.units.append(unit)
         self.save()

@@ -13,7 +13,8 @@ WORDS = ("the", " harbour", " is", " closed", " today")
 
 
 class Stub(ThreadingHTTPServer):
-    """``usage``: whether streams say how many tokens they had. ``refuse``: a field that is a 400. ``break_off``: streams end early, with an ``error`` or in ``silence``."""
+    """``usage``: whether streams say how many tokens they had. ``refuse``: a field that is a 400.
+    ``break_off``: streams end early, with an ``error`` or in ``silence``."""
 
     daemon_threads = True
 

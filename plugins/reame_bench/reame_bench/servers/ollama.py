@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from typing import TYPE_CHECKING
 
 from reame_bench.client import Client
 from reame_bench.errors import BenchError
 from reame_bench.processes import ServerProcess
-from reame_bench.servers.server import WARM_UP, Contestant, Job, Running, environment
+from reame_bench.servers.server import WARM_UP, Contestant, Job, Running, environment, wait_until_healthy
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_START_S = 120.0
 _MODEL = "reame-bench"
 
 
@@ -42,7 +40,7 @@ class _Serving(Running):
         self._process = ServerProcess([str(binary), "serve"], variables, recipe.with_name("server.log"))
         self.client = Client(f"http://127.0.0.1:{port}", _MODEL)
         try:
-            self._wait()
+            wait_until_healthy(self.client, self._process)
             made = subprocess.run(
                 [str(binary), "create", _MODEL, "-f", str(recipe)],
                 env=variables,
@@ -53,18 +51,11 @@ class _Serving(Running):
             if made.returncode:
                 raise BenchError(f"ollama create failed: {made.stderr.strip().splitlines()[-1:]}")
             self.client.chat(WARM_UP, 4)
-        except BaseException:
+        except BaseException as error:
             self.end()
+            if isinstance(error, BenchError):
+                raise BenchError(f"{error}; {self._process.ending()}") from None
             raise
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _START_S
-        while not self.client.healthy():
-            if not self._process.running:
-                raise BenchError(f"ollama does not start; {self._process.ending()}")
-            if time.monotonic() > deadline:
-                raise BenchError(f"ollama does not start within {_START_S:.0f} s")
-            time.sleep(0.1)
 
     def cpu_seconds(self) -> float:
         return self._process.cpu_seconds()

@@ -64,8 +64,8 @@ class Reame(Contestant):
 
 
 def _kept() -> Path:
-    """The harness's own: the user's was perhaps measured while the machine was busy, and runs under load must not
-    change it."""
+    """The harness's own: the user's was perhaps measured while the machine was busy, and runs under load must
+    not change it."""
     return directories().cache / "bench" / _MEASURED
 
 

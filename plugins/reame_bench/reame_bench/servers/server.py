@@ -96,7 +96,7 @@ class Child(Running):
         self._process = ServerProcess(command, environment, folder / "server.log")
         self.client = Client(f"http://127.0.0.1:{port}", model)
         try:
-            self._wait()
+            wait_until_healthy(self.client, self._process)
             # Reads the weights in, so that the first measured request does not.
             self.client.chat(WARM_UP, 4)
         except BaseException as error:
@@ -104,15 +104,6 @@ class Child(Running):
             if isinstance(error, BenchError):
                 raise BenchError(f"{error}; {self._process.ending()}") from None
             raise
-
-    def _wait(self) -> None:
-        deadline = time.monotonic() + _START_S
-        while not self.client.healthy():
-            if not self._process.running:
-                raise BenchError("the server does not start")
-            if time.monotonic() > deadline:
-                raise BenchError(f"the server does not start within {_START_S:.0f} s")
-            time.sleep(0.1)
 
     @property
     def pid(self) -> int:
@@ -126,6 +117,17 @@ class Child(Running):
 
     def end(self) -> None:
         self._process.end()
+
+
+def wait_until_healthy(client: Client, process: ServerProcess) -> None:
+    """Raises BenchError where the server ends instead, or takes minutes."""
+    deadline = time.monotonic() + _START_S
+    while not client.healthy():
+        if not process.running:
+            raise BenchError("the server does not start")
+        if time.monotonic() > deadline:
+            raise BenchError(f"the server does not start within {_START_S:.0f} s")
+        time.sleep(0.1)
 
 
 def environment(**extra: str) -> dict[str, str]:
