@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from reame_core.cli.completion_command import completion
 from reame_core.cli.config_command import config
+from reame_core.cli.doctor_command import doctor
 from reame_core.cli.group import ReameGroup
 from reame_core.cli.models.list_command import list_models
 from reame_core.cli.models.pull_command import pull
@@ -32,9 +34,11 @@ def reame() -> None:
 
 reame.add_command(run)
 reame.add_command(serve)
+reame.add_command(doctor)
 reame.add_command(list_models)
 reame.add_command(pull)
 reame.add_command(show)
 reame.add_command(remove)
 reame.add_command(plugins)
 reame.add_command(config)
+reame.add_command(completion)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reame_core.cli.manual import Command
 from reame_core.cli.options import model_options, plugin_options, sampling_options, settings_of
 from reame_core.cli.table import write_table
 from reame_core.cli.terminal import write
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from reame_core.config import Settings
 
 
-@click.command(short_help="Show the effective settings.")
+@click.command(cls=Command, short_help="Show the effective settings.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @sampling_options
 @model_options

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reame_core.cli.manual import Command
 from reame_core.cli.options import plugin_selection
 from reame_core.cli.plugin_commands import command_line_plugins
 from reame_core.errors import PluginError, UsageError
@@ -26,7 +27,7 @@ _ADDED = "reame.plugin_options"
 _GIVEN = "reame.plugin_options_given"
 
 
-class RunCommand(click.Command):
+class RunCommand(Command):
     """A command with the options of plugins."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

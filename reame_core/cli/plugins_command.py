@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reame_core.cli.manual import Command
 from reame_core.cli.options import plugin_options, plugin_selection, settings_of
 from reame_core.cli.table import write_table
 from reame_core.cli.terminal import write
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from reame_core.plugins.report import PluginReport
 
 
-@click.command(short_help="List the plugins.")
+@click.command(cls=Command, short_help="List the plugins.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 @plugin_options
 @click.pass_context

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from reame_core.cli.logs import log_more
+from reame_core.cli.models.completion import complete_model
+from reame_core.cli.models.environment import DOWNLOADS
 from reame_core.cli.options import (
     model_options,
     plugin_options,
@@ -39,8 +41,18 @@ MOST_AT_ONCE = 16
 """Choices that are computed together where the settings say nothing: beyond that rows stop to be cheap."""
 
 
-@click.command(cls=RunCommand, short_help="Answer one prompt, or chat.")
-@click.argument("model")
+@click.command(
+    cls=RunCommand,
+    short_help="Answer one prompt, or chat.",
+    environment=DOWNLOADS,
+    examples=[
+        ('reame run smollm2-135m "Name a fish."', "one answer"),
+        ("reame run smollm2-135m", "a chat"),
+        ("reame run ./model.gguf - < prompt.txt", "a file, and a prompt from a file"),
+        ("reame run hf:ORG/REPO", "a repository of the hub"),
+    ],
+)
+@click.argument("model", shell_complete=complete_model)
 @click.argument("prompt", required=False)
 @click.option("--system", metavar="TEXT", help="Instructions that come before the prompt.")
 @sampling_options
@@ -70,7 +82,8 @@ def run(
     as_server: bool,
     verbose: bool,
 ) -> None:
-    """Answer PROMPT with MODEL, a name in the catalogue or a path to a GGUF file.
+    """Answer PROMPT with MODEL: a name of the catalogue, a path to a GGUF file, hf:ORG/REPO[:FILE] or an
+    address. A model that is not here is fetched first.
 
     Without PROMPT on a terminal this is a chat; /help in it explains it. Elsewhere, or with "-", the prompt is
     read from standard input, less the line break at its end. The answer alone goes to standard output, as it

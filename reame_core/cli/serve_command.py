@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from reame_core.cli.manual import Command
+from reame_core.cli.models.completion import complete_model
+from reame_core.cli.models.environment import DOWNLOADS
 from reame_core.cli.options import (
     model_options,
     plugin_options,
@@ -25,15 +28,24 @@ if TYPE_CHECKING:
     from reame_core.session import Session
 
 
-@click.command(short_help="Serve a model over HTTP.")
-@click.argument("model", required=False)
+@click.command(
+    cls=Command,
+    short_help="Serve a model over HTTP.",
+    environment=DOWNLOADS,
+    examples=[
+        ("reame serve smollm2-135m", "for this machine, at http://127.0.0.1:8080/v1"),
+        ("reame serve smollm2-135m --host 0.0.0.0 --keys-file keys.txt", "for others, with keys"),
+    ],
+)
+@click.argument("model", required=False, shell_complete=complete_model)
 @server_options
 @model_options
 @sampling_options
 @plugin_options
 @click.pass_context
 def serve(ctx: click.Context, *, model: str | None) -> None:
-    """Serve MODEL, a name in the catalogue or a path to a GGUF file, to any client of the OpenAI API.
+    """Serve MODEL to any client of the OpenAI API: a name of the catalogue, a path to a GGUF file,
+    hf:ORG/REPO[:FILE] or an address. A model that is not here is fetched first.
 
     Without MODEL it is that of the setting model.path. SIGTERM or Ctrl-C lets running requests finish; a second
     one ends at once.

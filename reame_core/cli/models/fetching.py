@@ -74,7 +74,7 @@ def fetch(
             name,
             source,
             catalogue.folder,
-            shared_name=not entry.name,
+            shared_name=name != entry.name,
             web=web,
             progress=progress,
             sha256=entry.facts.sha256,

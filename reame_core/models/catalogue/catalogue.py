@@ -81,8 +81,13 @@ class Catalogue:
 
     @property
     def _in_folder(self) -> dict[str, Entry]:
-        models = self._folder.models() if self._folder is not None else {}
-        return {name: folder_entry(name, path) for name, path in models.items()}
+        if self._folder is None:
+            return {}
+        entries = {}
+        for name, path in self._folder.models().items():
+            receipt = self._folder.receipt(name)
+            entries[name] = folder_entry(name, path, receipt.asked if receipt else None)
+        return entries
 
     @cached_property
     def _own(self) -> dict[str, Entry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -79,9 +80,13 @@ def check_name(name: str) -> None:
         )
 
 
-def folder_entry(name: str, path: Path) -> Entry:
-    """The entry of a file that somebody put into the models folder."""
-    return Entry(name, LocalSource(path), Facts(source=str(path)), "models folder")
+def folder_entry(name: str, path: Path, fetched_from: str | None) -> Entry:
+    """The entry of a file in the models folder, which was fetched from a source or put there by somebody."""
+    source: Source = LocalSource(path)
+    if fetched_from is not None:
+        with contextlib.suppress(ValueError):
+            source = parse_source(fetched_from)
+    return Entry(name, source, Facts(source=source.reference), "models folder")
 
 
 def unlisted_entry(source: Source) -> Entry:
