@@ -35,10 +35,10 @@ class RunCommand(Command):
             return super().parse_args(ctx, list(args))
         except click.NoSuchOption as unknown:
             self._add(ctx)
-            if unknown.option_name not in {name for option in self.get_params(ctx) for name in option.opts}:
-                if plugin := PLUGIN_OF.get(unknown.option_name):
-                    raise PluginError(needs_plugin(unknown.option_name, plugin)) from None
-                raise
+            there = {name for option in self.get_params(ctx) for name in option.opts}
+            plugin = PLUGIN_OF.get(unknown.option_name)
+            if plugin is not None and unknown.option_name not in there:
+                raise PluginError(needs_plugin(unknown.option_name, plugin)) from None
         return super().parse_args(ctx, list(args))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SOME_TOKEN = (0,)
 MOST_AT_ONCE = 16
-"""Choices that are computed together where the settings say nothing: beyond that rows stop to be cheap."""
+"""Candidates that are computed together where the settings say nothing: more are too many rows to be cheap."""
 
 
 @click.command(
@@ -132,16 +132,18 @@ def run(
         as_json=as_json,
         verbose=verbose,
         seed=seed if sampled else None,
-        parallel=_parallel(settings, max(count, choices_wanted(ctx))),
+        parallel=_parallel(settings, count, choices_wanted(ctx)),
         services=lambda session: _services(session, fields, raw=raw, count=count),
     )
 
 
-def _parallel(settings: Settings, choices: int) -> int:
-    """How many choices to compute at once: all, up to a limit, unless somebody has set another one."""
-    configured = settings.values.engine.parallel
-    by_default = settings.origin("engine.parallel").kind == "default"
-    return min(choices, max(configured, MOST_AT_ONCE) if by_default else configured)
+def _parallel(settings: Settings, count: int, candidates: int) -> int:
+    """How many choices to compute at once. Candidates for one answer run side by side where nobody has set
+    another number: the first to agree stop the others."""
+    limit = settings.values.engine.parallel
+    if candidates > 1 and settings.origin("engine.parallel").kind == "default":
+        limit = max(limit, MOST_AT_ONCE)
+    return min(max(count, candidates), limit)
 
 
 def _services(session: Session, fields: dict[str, Any], *, raw: bool, count: int) -> Services:
