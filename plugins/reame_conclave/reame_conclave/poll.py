@@ -15,7 +15,7 @@ class Vote:
 
     choice: int
     place: int
-    """How many candidates had ended before it."""
+    """How many candidates had ended in earlier steps; of those that end together the lower number is first."""
     answer: Answer | None
     """None where the judge reads none: it does not vote then."""
     text: str
