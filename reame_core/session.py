@@ -22,6 +22,7 @@ from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.llama.trials import Setup
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import ResolvedModel, open_catalogue, resolve
+from reame_core.models.catalogue.needs import USUAL_CONTEXT
 from reame_core.models.chat_template import ChatTemplate
 from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_header, tokenizer_digest
 from reame_core.models.prompt import chat_tokens, raw_tokens
@@ -33,7 +34,6 @@ from reame_core.second_model import SecondModels
 
 log = logging.getLogger("reame.session")
 
-DEFAULT_CONTEXT = 4096
 _PADDING_CELLS = 8
 """Beside the promised cells: room for the padding rows of exact batches."""
 
@@ -207,8 +207,8 @@ class _Plan:
 def _plan(settings: Settings, resolved: ResolvedModel, parallel: int | None) -> _Plan:
     values = settings.values
     header = read_header(resolved.path)
-    trained = number(header, "{arch}.context_length") or DEFAULT_CONTEXT
-    context = values.model.context_length or min(trained, DEFAULT_CONTEXT)
+    trained = number(header, "{arch}.context_length") or USUAL_CONTEXT
+    context = values.model.context_length or min(trained, USUAL_CONTEXT)
     if context > trained:
         log.warning("context_length %d is more than the %d the model was trained for", context, trained)
     at_once = parallel or values.engine.parallel

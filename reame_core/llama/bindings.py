@@ -31,7 +31,7 @@ _calm_openmp()
 
 from llama_cpp import llama_cpp as lib  # noqa: E402
 
-__all__ = ["AbortFlag", "build_version", "extra_buffer_types", "last_complaints", "lib", "read_string"]
+__all__ = ["AbortFlag", "build_version", "extra_buffer_types", "last_complaints", "lib", "read_string", "system_info"]
 
 log = logging.getLogger("reame.llama")
 
@@ -67,6 +67,12 @@ def build_version() -> str:
     library = Path(lib._lib._name)
     stat = library.stat()
     return f"llama-cpp-python {metadata.version('llama-cpp-python')} {stat.st_size} {stat.st_mtime_ns}"
+
+
+def system_info() -> str:
+    """What this build of llama.cpp can use of the processor, as llama.cpp writes it."""
+    text: bytes = lib.llama_print_system_info()
+    return text.decode(errors="replace").strip()
 
 
 def read_string(call: object, *arguments: object) -> str:
