@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from reame_core.errors import InvalidRequest
@@ -13,6 +14,7 @@ Attempt = Callable[[str], str]
 Path = tuple[str | int, ...]
 
 _MOST_ATTEMPTS = 400
+_MISSING = re.compile(r"Resource '([^']*)' is not present")
 _MAPS = ("properties", "patternProperties")
 _LISTS = ("prefixItems", "anyOf", "oneOf", "allOf")
 _SINGLE = ("items", "additionalProperties", "additionalItems")
@@ -41,8 +43,13 @@ def checked(schema: object, param: str) -> Schema:
 
 def refusal(schema: Schema, param: str, attempt: Attempt) -> InvalidRequest:
     """Why ``schema`` cannot be obeyed, naming the innermost place that is to blame."""
-    search = _Search(schema, attempt)
-    path, problem = search.innermost()
+    problem = attempt(of_schema(schema, param).text)
+    if foreign := _MISSING.match(problem):
+        # It spoils every part of the schema.
+        path = next(_references(schema, foreign[1], ()), ())
+        problem = "references lead within the schema only"
+    else:
+        path, problem = _Search(schema, attempt).innermost()
     place = param + _shown(path)
     return InvalidRequest(f"{place} cannot be obeyed: {problem}", param=place)
 
@@ -93,25 +100,30 @@ class _Search:
             yield target
 
     def _keyword(self, path: Path) -> Path:
-        """The keyword at ``path`` without which nothing is wrong there."""
+        """The keyword at ``path`` without which nothing is wrong there, or one that is wrong by itself."""
         node = _at(self._movable, path)
         if isinstance(node, Mapping):
-            for key in sorted(node, key=_BROAD.__contains__):
-                rest = {name: value for name, value in node.items() if name != key}
-                if self._fails({**rest, "$defs": {"root": self._movable}}) == "":
+            keys = sorted(node, key=_BROAD.__contains__)
+            for key in keys:
+                if not self._fails({name: value for name, value in node.items() if name != key}):
+                    return (key,)
+            for key in keys:
+                if self._fails({key: node[key]}):
                     return (key,)
         return ()
 
     def _problem(self, path: Path) -> str:
         """What is wrong with the schema at ``path`` by itself."""
         pointer = "".join("/" + _escaped(part) for part in path)
-        return self._fails({"$ref": f"#/$defs/root{pointer}", "$defs": {"root": self._movable}})
+        return self._fails({"$ref": f"#/$defs/root{pointer}"})
 
     def _fails(self, schema: Schema) -> str:
+        """What is wrong with ``schema``, whose references lead into the root."""
         if not self._left:
             return ""
         self._left -= 1
-        return self._attempt(of_schema(schema, "").text).replace("/$defs/root", "")
+        grammar = of_schema({**schema, "$defs": {"root": self._movable}}, "")
+        return self._attempt(grammar.text).replace("/$defs/root", "")
 
 
 def _with_moved_references(root: Schema) -> Schema:
@@ -130,6 +142,18 @@ def _with_moved_references(root: Schema) -> Schema:
     result = moved({key: value for key, value in root.items() if key != "$schema"})
     assert isinstance(result, dict)
     return result
+
+
+def _references(value: object, target: str, path: Path) -> Iterator[Path]:
+    """The places of references to ``target`` and to what is in it."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            if key == "$ref" and isinstance(inner, str) and inner.partition("#")[0] == target:
+                yield (*path, key)
+            yield from _references(inner, target, (*path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _references(inner, target, (*path, index))
 
 
 def _at(schema: object, path: Path) -> object:

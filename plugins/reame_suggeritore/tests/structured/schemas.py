@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 Schema = dict[str, Any]
 
-_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=5)
+# A small alphabet, so that making texts takes no time: quotes, escapes, controls, several scripts, an emoji.
+_LETTERS = 'abxYZ 019_-/"\\\n\té\u00df日本\u2028🙂'
+_TEXTS = st.text(_LETTERS, max_size=5)
 _NAMES = st.one_of(
     st.sampled_from(["id", "name", "total", "größe", "日本", "a b", 'quote"', "back\\slash", "naïve 🙂"]),
-    st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=4),
+    st.text(_LETTERS, min_size=1, max_size=4),
 )
 _PATTERNS = st.sampled_from(
     [
