@@ -30,6 +30,16 @@ def is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
+def terminal_size() -> os.terminal_size:
+    """Of the terminal that stdout is; 80 by 24 where that is not known. Variables are not asked: they know
+    nothing of a window that was resized."""
+    try:
+        columns, lines = os.get_terminal_size(sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        columns, lines = 0, 0
+    return os.terminal_size((columns or 80, lines or 24))
+
+
 def harmless(text: str) -> str:
     """``text`` with control characters other than line breaks and tabs replaced, so that it can be shown."""
     return text.translate(_HARMLESS)

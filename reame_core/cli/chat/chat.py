@@ -9,7 +9,7 @@ from reame_core.cli.chat.commands import Leave, run_command
 from reame_core.cli.chat.options import RESET, SYSTEM
 from reame_core.cli.chat.reader import Discarded
 from reame_core.cli.chat.room import ContextFull, shortened_prompt, whole_prompt
-from reame_core.cli.chat.status import status_line
+from reame_core.cli.chat.status import counted, status_line
 from reame_core.cli.chat.typed import is_command, message
 from reame_core.cli.prompt import check_text
 from reame_core.errors import ConfigError, EngineError, ReameError
@@ -153,10 +153,8 @@ class Chat:
         self.options.take(values)
         self.conversation = found.conversation
         self._name = name
-        turns = self.conversation.turns
-        self.display.remark(
-            f"(loaded {name}: {turns} {'turn' if turns == 1 else 'turns'}; /show history shows it)"
-        )
+        turns = counted(self.conversation.turns, "turn")
+        self.display.remark(f"(loaded {name}: {turns}; /show history shows it)")
         model = found.fields.get("model")
         if isinstance(model, str) and model != self.model:
             self.display.remark(f"(it was held with {model})")

@@ -61,9 +61,11 @@ def _command(word: str) -> Command:
         if command.name == name:
             return command
     close = nearest(name, [command.name for command in COMMANDS], most=1)
-    hint = f"did you mean {COMMAND}{close[0]}?" if close else "/help lists them"
+    if close:
+        raise ConfigError(f"there is no command {printable(word)}; did you mean {COMMAND}{close[0]}?")
     raise ConfigError(
-        f"there is no command {printable(word)}; {hint} (a message that begins with / needs a blank before it)"
+        f"there is no command {printable(word)}; /help lists them (a message that begins with / needs a blank "
+        "before it)"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import textwrap
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
@@ -13,7 +13,7 @@ from rich.cells import cell_len, set_cell_size
 from reame_core.cli.chat.display import TICK_S, PlainAnswer
 from reame_core.cli.chat.live_region import LiveRegion
 from reame_core.cli.chat.markdown import GrowingMarkdown, Line
-from reame_core.cli.terminal import harmless, write
+from reame_core.cli.terminal import harmless, terminal_size, write
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +42,9 @@ class StyledDisplay:
         write(text.removesuffix("\n") + "\n")
 
     def remark(self, text: str) -> None:
-        _write(f"{_DIM}{harmless(text)}{_PLAIN}\n")
+        width = _text_width(terminal_size())
+        for line in textwrap.wrap(harmless(text), width, break_long_words=False):
+            _write(f"{_DIM}{line}{_PLAIN}\n")
 
     def complain(self, text: str) -> None:
         _write(f"{_RED}error:{_PLAIN} {harmless(text)}\n")
@@ -63,7 +65,7 @@ class MarkdownAnswer:
     def __init__(
         self,
         show: Callable[[str], None] = _write,
-        size: Callable[[], os.terminal_size] = shutil.get_terminal_size,
+        size: Callable[[], os.terminal_size] = terminal_size,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._markdown = GrowingMarkdown()

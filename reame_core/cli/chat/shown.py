@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reame_core.cli.chat.conversation import PARTIAL
+from reame_core.cli.chat.status import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def history(chat: Chat) -> str:
 def model(chat: Chat) -> str:
     rows = [("name", chat.model)]
     rows += [(name.replace("_", " "), str(value)) for name, value in chat.session.description.items()]
-    rows.append(("said so far", f"{chat.conversation.turns} turns"))
+    rows.append(("said so far", counted(chat.conversation.turns, "turn")))
     return _table(rows)
 
 

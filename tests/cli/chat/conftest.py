@@ -15,13 +15,9 @@ from reame_core.cli.chat.held_log import HeldLog
 from reame_core.cli.chat.options import ChatOptions
 from reame_core.cli.chat.saved import SavedChats
 from reame_core.config import load_settings
-from reame_core.engine.engine import Engine, EngineOptions
-from reame_core.engine.worker import EngineWorker
-from reame_core.models.chat_template import ChatTemplate
-from reame_core.plugins.built_in import BUILT_IN_PLUGINS
-from reame_core.plugins.manager import PluginManager
-from reame_core.session import Session
 from reame_core.testing import FakeBackend
+
+from .fake_session import FakeSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -118,7 +114,7 @@ def display() -> NotingDisplay:
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[Callable[..., ChatBench]]:
     """Makes chats: options of the fake backend, ``settings`` as in a file, ``seed``, ``stop``, ``system``."""
-    workers: list[EngineWorker] = []
+    sessions: list[FakeSession] = []
 
     def make(
         *,
@@ -132,16 +128,11 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., ChatBench]]:
         **options: Any,
     ) -> ChatBench:
         backend = backend or FakeBackend(**{"cells": context} | options)
-        plugins = PluginManager(builtins=BUILT_IN_PLUGINS, entry_points=[])
-        engine = Engine(
-            backend, EngineOptions(context_length=context, parallel=1, max_rows=64), plugins.engine_hooks()
-        )
-        workers.append(EngineWorker(engine))
-        session = Session(workers[-1], plugins, ChatTemplate.for_model(backend.info), {"threads": "1"})
+        sessions.append(FakeSession(backend, context))
         loaded = load_settings(environment={f"REAME_{name}": value for name, value in (settings or {}).items()})
         display = display or NotingDisplay()
         chat = Chat(
-            session,
+            sessions[-1],  # type: ignore[arg-type]
             Conversation(system),
             ChatOptions(loaded, seed=seed, stop=stop),
             SavedChats(tmp_path / "state" / "chats"),
@@ -150,5 +141,5 @@ def bench(tmp_path: Path) -> Iterator[Callable[..., ChatBench]]:
         return ChatBench(chat, display, backend)
 
     yield make
-    for worker in workers:
-        worker.close(20)
+    for session in sessions:
+        session.close()

@@ -27,21 +27,20 @@ def ended(completion: int = 11, decode: float = 500.0, **usage: object) -> Finis
     [
         (
             ended(reused={"ram": 90}),
-            "11 tokens, 20.0 tokens/s, first after 0.2 s, remembered 90 of 100 prompt tokens, "
-            "context 111 of 4096",
+            "11 tokens, 20.0 tokens/s, first 0.2 s, remembered 90 of 100, context 111/4096",
         ),
         (
             ended(reused={"ram": 60, "diskkv": 30}, drafts={"palimpsest": (20, 15)}),
-            "11 tokens, 20.0 tokens/s, first after 0.2 s, remembered 90 of 100 prompt tokens (30 diskkv), "
-            "15 of 20 drafted tokens kept, context 111 of 4096",
+            "11 tokens, 20.0 tokens/s, first 0.2 s, remembered 90 of 100 (30 diskkv), "
+            "drafts 15 of 20, context 111/4096",
         ),
         (
             ended(completion=1, decode=0),
-            "1 token, first after 0.2 s, remembered 0 of 100 prompt tokens, context 101 of 4096",
+            "1 token, first 0.2 s, remembered 0 of 100, context 101/4096",
         ),
         (
             ended(completion=0, decode=0),
-            "0 tokens, first after 0.2 s, remembered 0 of 100 prompt tokens, context 100 of 4096",
+            "0 tokens, first 0.2 s, remembered 0 of 100, context 100/4096",
         ),
     ],
 )
