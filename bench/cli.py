@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from bench.case import Case, Options
+from bench.conclave.command import conclave
 from bench.core import NAMES, measure
 from bench.host import describe_host
 from bench.report import Result, table
@@ -23,6 +24,9 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.group()
 def main() -> None:
     """Benchmarks: ratios within one run. Run them from the repository's folder, on an idle machine."""
+
+
+main.add_command(conclave)
 
 
 @main.command()
