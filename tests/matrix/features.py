@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reame_conclave.plugin import ConclavePlugin
 from reame_diskkv.plugin import DiskKV
 from reame_draftmodel.plugin import DraftModelPlugin
 from reame_palimpsest.archive_plugin import ArchivePlugin
 from reame_palimpsest.lookup_plugin import LookupPlugin
+from reame_suggeritore.plugin import Suggeritore as SuggeritorePlugin
 
+from plugins.reame_conclave.tests.support import contested
 from plugins.reame_diskkv.tests.driver import AlwaysCheap
 from reame_core.engine.request import Request, SamplingParams
-from reame_core.hookspecs import hookimpl
-from reame_core.plugins.api import CandidateState, Group
-from tests.matrix.constraint import Alternating
+from reame_core.plugins.api import ApiRequest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ class Feature:
     does: str
     """For the table in the docs."""
     excludes: frozenset[str] = frozenset()
-    """Features that are the same thing in another state."""
+    """Features that are the same thing in another state, or that are refused together."""
     last = False
     """Ask after the others: what this one asks for depends on the answer."""
 
@@ -173,15 +175,50 @@ class DraftModel(Feature):
         return drafted(answers, "draftmodel") > 5
 
 
-class StructuredOutput(Feature):
-    name = "structured output"
-    does = "a constraint masks the logits, in plain decoding and inside drafts"
+class Suggeritore(Feature):
+    name = "Suggeritore"
+    does = "the form of a numbered list drafts what comes next"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.lists = True
+        _with_suggeritore(setup)
 
     def ask(self, request: Request, world: World) -> Request:
-        return replace(request, constraint=lambda prompt: Alternating(world.ground.characters))
+        return world.ground.for_a_list(request)
 
     def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
-        return all(answer.text[1::2].isdigit() for each in answers for answer in each)
+        return drafted(answers, "suggeritore") > 2
+
+
+class StructuredOutput(Feature):
+    name = "structured output"
+    does = "a JSON schema masks the logits, in plain decoding and inside drafts, and drafts what it forces"
+
+    def prepare(self, setup: Setup) -> None:
+        _with_suggeritore(setup)
+
+    def ask(self, request: Request, world: World) -> Request:
+        wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
+        service = world.started["suggeritore"].serve_fields(
+            ApiRequest("chat", {"response_format": wanted}, 1, False)
+        )
+        extra = {**request.extra, "suggeritore": service.extra}
+        return replace(request, constraint=service.constraint, extra=extra, max_tokens=60, ignore_end=False)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return all(json.loads(answer.text) for each in answers for answer in each)
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"team": {"enum": ["sales", "workshop", "accounts"]}, "refund": {"type": "boolean"}},
+    "required": ["team", "refund"],
+    "additionalProperties": False,
+}
+
+
+def _with_suggeritore(setup: Setup) -> None:
+    setup.plugins["suggeritore"] = lambda world: (SuggeritorePlugin(), {})
 
 
 class Choices(Feature):
@@ -190,35 +227,27 @@ class Choices(Feature):
 
     def ask(self, request: Request, world: World) -> Request:
         # Greedy choices are computed once: these are drawn.
-        sampling = request.sampling if request.sampling.seed is not None else _drawn(world, seed=11)
+        sampling = request.sampling if request.sampling.seed is not None else _drawn(seed=11)
         return replace(request, n=max(3, request.n), sampling=sampling)
 
     def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
         return all(len({answer.text for answer in each}) == 3 for each in answers)
 
 
-class Selection(Feature):
+class Conclave(Feature):
     name = "conclave"
-    does = "several choices, of which one wins and stops the others"
+    does = "five candidates vote; what cannot win any more is stopped"
+    excludes = frozenset({"n"})  # refused with a 400
 
     def prepare(self, setup: Setup) -> None:
-        setup.plugins["conclave"] = lambda world: (_FirstOfTwo(), {})
+        setup.plugins["conclave"] = lambda world: (ConclavePlugin(), {})
 
     def ask(self, request: Request, world: World) -> Request:
-        sampling = request.sampling if request.sampling.seed is not None else _drawn(world, seed=11)
-        return replace(request, n=max(3, request.n), sampling=sampling, select=True)
+        # Votes for one of five letters, so that some agree long before all have ended.
+        return contested(request, n=5, pattern="[aeiou]")[0]
 
     def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
         return all(each.winner is not None for each in answers)
-
-
-class _FirstOfTwo:
-    """Once two choices have ended, the more probable one wins."""
-
-    @hookimpl
-    def select_winner(self, group: Group) -> int | None:
-        ended = [each for each in group.candidates if each.state is not CandidateState.RUNNING]
-        return max(ended, key=lambda each: (each.logprob, each.choice)).choice if len(ended) >= 2 else None
 
 
 class FourUsers(Feature):
@@ -261,7 +290,7 @@ class Sampling(Feature):
     does = "temperature, top-p and a penalty, the same seed"
 
     def ask(self, request: Request, world: World) -> Request:
-        return replace(request, sampling=replace(_drawn(world, seed=5), repeat_penalty=1.2, top_p=0.95))
+        return replace(request, sampling=replace(_drawn(seed=5), repeat_penalty=1.2, top_p=0.95))
 
     def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
         return answers[0][0].text != world.plain(world.ground.request(0))[0].text
@@ -329,8 +358,8 @@ class ExactMode(Feature):
         return world.engine.options.exact is not None
 
 
-def _drawn(world: World, seed: int) -> SamplingParams:
-    return SamplingParams(temperature=1e-5 if world.ground.sampled_as_greedy else 0.9, seed=seed)
+def _drawn(seed: int) -> SamplingParams:
+    return SamplingParams(temperature=0.9, seed=seed)
 
 
 FEATURES: tuple[type[Feature], ...] = (
@@ -340,9 +369,10 @@ FEATURES: tuple[type[Feature], ...] = (
     DiskRestarted,
     Palimpsest,
     DraftModel,
+    Suggeritore,
     StructuredOutput,
     Choices,
-    Selection,
+    Conclave,
     FourUsers,
     StopStrings,
     Logprobs,

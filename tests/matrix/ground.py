@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from reame_core.engine.exactness import ExactShapes
 from reame_core.engine.request import Request
 from reame_core.plugins.api import PluginContext, SecondModel
 from reame_core.testing import FakeBackend
+from reame_core.testing import fake_vocabulary as vocabulary
 from tests.engine.support import check_memory, words
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 SHARED = 40
 """Tokens that all prompts of the matrix begin with."""
+_LIST = " As a list:"
 
 
 class Ground(ABC):
@@ -32,8 +35,6 @@ class Ground(ABC):
     exact: ExactShapes
     answer = 20
     """Tokens of an answer."""
-    sampled_as_greedy = False
-    """Draw at a temperature so low that nothing but the best token comes: real models are compared greedily."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Answers] = {}
@@ -47,10 +48,9 @@ class Ground(ABC):
     def prompt(self, number: int) -> tuple[int, ...]:
         """Another one for each ``number``; all begin alike."""
 
-    @property
     @abstractmethod
-    def characters(self) -> Mapping[str, int]:
-        """The token of each letter and digit."""
+    def for_a_list(self, request: Request) -> Request:
+        """``request``, changed so that its answer is a numbered list."""
 
     @abstractmethod
     def context(
@@ -79,14 +79,18 @@ class FakeGround(Ground):
     def backend(self, setup: Setup, *, apart: bool = False) -> FakeBackend:
         kind = FakeBackend if setup.kv_type == "f16" else Quantised
         # Exact mode promises the order of cells, so only there it may count.
-        return kind(cells=setup.cells + (8 if setup.exact else 0), max_sequences=40, order_matters=setup.exact)
+        return kind(
+            cells=setup.cells + (8 if setup.exact else 0),
+            max_sequences=40,
+            order_matters=setup.exact,
+            replies={_LIST: "1. oak\n2. elm\n3. ash\n4. fir\n"} if setup.lists else None,
+        )
 
     def prompt(self, number: int) -> tuple[int, ...]:
         return (*words(SHARED), *words(25 + 3 * number, 900 + number)[1:])
 
-    @property
-    def characters(self) -> Mapping[str, int]:
-        return {chr(byte): byte for byte in range(128)}
+    def for_a_list(self, request: Request) -> Request:
+        return replace(request, prompt=(*request.prompt, *vocabulary.tokenize(_LIST)))
 
     def context(
         self, backend: Backend, options: Mapping[str, object], namespace: Mapping[str, str]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
-from string import ascii_lowercase, digits
 
 from reame_core.engine.backend import Backend
 from reame_core.engine.engine import Engine
 from reame_core.engine.exactness import ExactShapes
+from reame_core.engine.request import Request
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.plugins.api import PluginContext
 from tests.matrix.ground import Ground
@@ -31,7 +31,6 @@ class RealGround(Ground):
     max_rows = 63
     exact = ExactShapes(1, 63)
     answer = 10
-    sampled_as_greedy = True
 
     def __init__(self, model: Path) -> None:
         super().__init__()
@@ -62,14 +61,15 @@ class RealGround(Ground):
 
     def prompt(self, number: int) -> tuple[int, ...]:
         ticket = _TICKETS[number % len(_TICKETS)]
-        text = f"{_SYSTEM}<|im_start|>user\n{ticket}<|im_end|>\n<|im_start|>assistant\n"
+        return self._chat(ticket)
+
+    def _chat(self, question: str) -> tuple[int, ...]:
+        text = f"{_SYSTEM}<|im_start|>user\n{question}<|im_end|>\n<|im_start|>assistant\n"
         any_backend = next(iter(self._backends.values()))
         return tuple(any_backend.tokenize(text, parse_special=True))
 
-    @cached_property
-    def characters(self) -> Mapping[str, int]:
-        any_backend = next(iter(self._backends.values()))
-        return {each: any_backend.tokenize(each)[-1] for each in ascii_lowercase + digits}
+    def for_a_list(self, request: Request) -> Request:
+        return replace(request, prompt=self._chat("Write a numbered list of three garden tools."))
 
     def context(
         self, backend: Backend, options: Mapping[str, object], namespace: Mapping[str, str]

@@ -30,6 +30,8 @@ class Setup:
     cells: int = 1024
     exact: bool = False
     kv_type: str = "f16"
+    lists: bool = False
+    """The fake backend answers with a list where it is asked for one."""
     plugins: dict[str, Callable[[World], tuple[object, dict[str, object]]]] = field(default_factory=dict)
     """By name: makes the plugin's object and its options, anew at each start."""
 
@@ -149,7 +151,9 @@ class World:
         """What ``request`` is answered alone, on a fresh engine without plugins, computed from nothing."""
         alone = replace(request, reuse=False, speculate=False, select=False, extra={})
         setup = replace(self.setup, cells=1024, plugins={})
-        key = repr((setup.kv_type, setup.exact, replace(alone, constraint=None), alone.constraint is None))
+        # A constraint has no text of its own; all of the matrix are by one schema.
+        asked = replace(alone, constraint=None)
+        key = repr((setup.kv_type, setup.exact, setup.lists, asked, alone.constraint is None))
         if key not in self.ground.answers:
             self.ground.answers[key] = self._alone(alone, setup)
         return self.ground.answers[key]

@@ -52,7 +52,7 @@ def choose(
 def _with_draft_model(draft: Path, binary: Path | None, names: set[str]) -> list[Contestant]:
     found: list[Contestant] = []
     if "reame" in names:
-        found.append(Reame("reame, draft model", settings={"plugins.draft_model.model": draft}))
+        found.append(Reame("reame, draft model", settings={"plugins.draftmodel.model": draft}))
     if binary and "llama-server" in names:
         found.append(LlamaServer(binary, "llama-server, draft model", with_draft(draft)))
     for each in found:
