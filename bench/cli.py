@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from pathlib import Path
 
 import click
 
 from bench.case import Case, Options
 from bench.conclave.command import conclave
-from bench.core import NAMES, measure
-from bench.host import describe_host
-from bench.report import Result, table
-from bench.worker import WorkerDied
-from reame_core.errors import ReameError
+from bench.core import NAMES
+from bench.speculation.command import speculation
+from bench.suite import progress, run
 from reame_core.host.cpu import clamp_threads
 
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -63,8 +58,6 @@ def core(
     quick: bool,
 ) -> None:
     """The engine on llama.cpp: its overhead, users at once, stalls, neighbours, buffers, memory."""
-    host, command = describe_host(), _command()
-    click.echo("\n".join(table([("host", ""), *host.items(), ("command", f"`{command}`")])) + "\n")
     options = Options(
         threads=clamp_threads(threads).threads,
         rounds=rounds,
@@ -72,33 +65,9 @@ def core(
         quick=quick,
         buffers=buffers,
         llama_server=llama_server,
-        progress=_progress,
+        progress=progress,
     )
-    results: list[Result] = []
-    failed = False
-    for model in models:
-        case = Case(model, options)
-        for name in names or NAMES:
-            _progress(f"{model.stem}: {name}")
-            try:
-                results.append(measure(name, case))
-                click.echo(results[-1].as_text())
-            except (ReameError, WorkerDied, RuntimeError) as error:
-                failed = True
-                click.echo(f"### {name}: {model.stem}\n\nfailed: {error}\n")
-        case.close()
-    if json_file is not None:
-        report = {"host": host, "command": command, "results": [result.as_json() for result in results]}
-        json_file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-    if failed:
-        raise SystemExit(1)
+    run("bench.core", names or NAMES, [Case(model, options) for model in models], json_file)
 
 
-def _command() -> str:
-    """As it was typed, but without the folders of this machine."""
-    words = [word if word.startswith("-") else Path(word).name for word in sys.argv[1:]]
-    return " ".join(["uv run python -m bench", *words])
-
-
-def _progress(line: str) -> None:
-    click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
+main.add_command(speculation)

@@ -1,0 +1,85 @@
+"""Running measurements and reporting what they find."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import click
+
+from bench.host import CpuWatch, describe_host
+from bench.quiet import Quiet
+from bench.report import Result, table
+from bench.worker import WorkerDied
+from reame_core.errors import ReameError
+
+
+class Subject(Protocol):
+    """What is measured: a model under some conditions."""
+
+    quiet: Quiet
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def attempts(self) -> int:
+        """How often a disturbed run is repeated."""
+        ...
+
+    def close(self) -> None: ...
+
+
+Measured = TypeVar("Measured", bound=Subject)
+
+
+def measure(package: str, name: str, subject: Measured) -> Result:
+    """Run the module ``name`` of ``package``; its docstring says what it compares."""
+    module = import_module(f"{package}.{name}")
+    function: Callable[[Measured, Result], None] = module.measure
+    result = Result(name, subject.name, " ".join((module.__doc__ or "").split()))
+    subject.quiet = Quiet(subject.attempts)
+    watch = CpuWatch()
+    function(subject, result)
+    result.seconds, result.others_cpu = watch.seconds, watch.others_share()
+    result.disturbed = subject.quiet.worst
+    return result
+
+
+def run(package: str, names: Sequence[str], subjects: Sequence[Measured], json_file: Path | None) -> None:
+    """Measure everything of every subject and print it; ends the program where something has failed."""
+    host, command = describe_host(), _command()
+    click.echo("\n".join(table([("host", ""), *host.items(), ("command", f"`{command}`")])) + "\n")
+    results: list[Result] = []
+    failed = False
+    for subject in subjects:
+        for name in names:
+            progress(f"{subject.name}: {name}")
+            try:
+                results.append(measure(package, name, subject))
+                click.echo(results[-1].as_text())
+            except (ReameError, WorkerDied, RuntimeError) as error:
+                failed = True
+                click.echo(f"### {name}: {subject.name}\n\nfailed: {error}\n")
+        subject.close()
+    if json_file is not None:
+        report = {"host": host, "command": command, "results": [result.as_json() for result in results]}
+        json_file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    if failed:
+        raise SystemExit(1)
+
+
+def _command() -> str:
+    """As it was typed, but without the folders of this machine."""
+    words = [word if word.startswith("-") else Path(word).name for word in sys.argv[1:]]
+    return " ".join(["uv run python -m bench", *words])
+
+
+def progress(line: str) -> None:
+    """Tell what is under way, with the time."""
+    click.echo(f"{time.strftime('%H:%M:%S')} {line}", err=True)
