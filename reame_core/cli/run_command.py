@@ -173,9 +173,7 @@ def _chat(
     for text in stop:
         check_text("--stop", text, "stop")
     from reame_core.cli.chat.start import start
-    from reame_core.cli.models.fetching import bring_here
 
-    bring_here(settings, model)
     start(settings, model, system=system, seed=seed, stop=stop)
 
 

@@ -85,7 +85,7 @@ def test_stdin_is_left_alone_where_a_prompt_is_given(session: Any, invoke: Invok
 
 
 def test_a_terminal_is_not_waited_for(session: Any, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reame_core.cli.prompt.is_terminal", lambda _: True)
+    monkeypatch.setattr("reame_core.cli.prompt.is_terminal", lambda stream: stream is sys.stdin)
     assert error_of(invoke("run", "tiny")) == "no prompt: give one after the model, or pipe it in"
     assert session.model == ""
 

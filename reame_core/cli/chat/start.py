@@ -14,6 +14,7 @@ from reame_core.cli.chat.held_log import held_log
 from reame_core.cli.chat.options import ChatOptions
 from reame_core.cli.chat.reader import PlainReader
 from reame_core.cli.chat.saved import SavedChats
+from reame_core.cli.models.fetching import bring_here
 from reame_core.cli.options import plugin_selection
 from reame_core.cli.terminal import note
 from reame_core.host.state import state_folder
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 def start(
     settings: Settings, model: str, *, system: str | None, seed: int | None, stop: tuple[str, ...]
 ) -> None:
-    """Load ``model`` and chat with it until the user leaves. Raises a ReameError where it cannot be loaded, and
-    for settings that cannot be used."""
+    """Load ``model``, fetching it if need be, and chat with it until the user leaves. Raises a ReameError where
+    that cannot be done, before anything else for settings that cannot be used."""
     options = ChatOptions(settings, seed=seed, stop=stop)
     options.request(prompt=(0,), stops=())
+    bring_here(settings, model)
     with open_session(
         settings, model, parallel=1, progress=note, selection=plugin_selection(settings)
     ) as session:
