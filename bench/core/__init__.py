@@ -1,15 +1,6 @@
 """The core's measurements: one module each, with ``measure(case)`` and what it compares in its docstring."""
 
 NAMES = (
-    "decode",
-    "prefill",
-    "users",
-    "stall",
-    "cancel",
-    "steps",
-    "neighbour",
-    "buffers",
-    "tuning",
-    "memory",
-    "http",
+    *("decode", "prefill", "users", "stall", "cancel", "steps"),
+    *("neighbour", "buffers", "tuning", "memory", "http"),
 )
