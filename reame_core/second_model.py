@@ -11,7 +11,7 @@ from reame_core.host.cpu import clamp_threads
 from reame_core.host.memory import available_memory, kv_plan
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.measurements import HostMeasurements
-from reame_core.models.catalogue import resolve
+from reame_core.models.catalogue import Catalogue, resolve
 from reame_core.models.gguf import kv_bytes_per_token, read_header, tokenizer_digest
 from reame_core.plugins.api import SecondModel
 
@@ -25,12 +25,14 @@ class SecondModels:
     def __init__(
         self,
         settings: Settings,
+        catalogue: Catalogue,
         cells: int,
         threads: int,
         cleanup: ExitStack,
         progress: Callable[[str], None],
     ) -> None:
         self._settings = settings
+        self._catalogue = catalogue
         self._cells = cells
         self._threads = threads
         self._cleanup = cleanup
@@ -41,7 +43,7 @@ class SecondModels:
     ) -> SecondModel:
         """See ``ModelOpener``. What is measured of the model on this host is remembered as that of the served
         one is."""
-        resolved = resolve(model)
+        resolved = resolve(model, self._catalogue)
         header = read_header(resolved.path)
         wanted = cells or self._cells
         kv_plan(
@@ -63,6 +65,7 @@ class SecondModels:
                 max_sequences=sequences + 2,
                 max_rows=_MOST_ROWS,
                 max_outputs=64,
+                flash_attention=host.setup.flash_attention,
                 mmap=self._settings.values.model.mmap,
                 buffers=host.setup.buffers,
             ),

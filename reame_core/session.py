@@ -102,7 +102,9 @@ def open_session(
         cleanup.callback(backend.close)
         exact = host.exact_shapes(backend) if settings.values.engine.exact else None
 
-        second_models = SecondModels(settings, backend.info.kv_cells, setup.threads, cleanup, progress)
+        second_models = SecondModels(
+            settings, catalogue, backend.info.kv_cells, setup.threads, cleanup, progress
+        )
 
         def context_for(plugin: str) -> PluginContext:
             tables = settings.values.plugins.tables
@@ -136,6 +138,7 @@ def open_session(
             "context": f"{plan.context} tokens, {plan.parallel} at once, {info.kv_cells} KV cells",
             "kv cache type": settings.values.model.kv_cache_type,
             "weight buffers": setup.buffers.label,
+            "flash attention": "on" if setup.flash_attention else "off",
             "noise floor": f"{floor:.2f} logits" if floor else "0",
             "exact": f"{exact.least} to {exact.most} rows a batch" if exact else "off",
         }
@@ -182,6 +185,7 @@ class _Plan:
             max_rows=values.engine.max_rows,
             max_outputs=self.parallel + values.engine.max_draft,
             kv_type=values.model.kv_cache_type,
+            flash_attention=setup.flash_attention,
             mmap=values.model.mmap,
             mlock=values.model.mlock,
             buffers=setup.buffers,

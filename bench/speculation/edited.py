@@ -22,9 +22,7 @@ def measure(stage: Stage, result: Result) -> None:
             question = orders(number, CHANGED)
             # The one without drafts comes first and is not archived: nothing is known of this answer but what
             # it has in common with the first.
-            plain = stage.quiet.run(
-                lambda question=question: talk.plain(question, tokens, keep=False, ends=True)
-            )
+            plain = stage.quiet.run(lambda question=question: talk.plain(question, tokens, ends=True))
             told = stage.quiet.run(lambda question=question: talk.ask(question, tokens, keep=False, ends=True))
             gains.append(told.rate / plain.rate)
             rates.append(told.rate)

@@ -174,8 +174,8 @@ class Talk:
         return told
 
     def plain(self, question: str, tokens: int, **options: Any) -> Told:
-        """The same without drafts."""
-        return self.ask(question, tokens, drafts=False, **options)
+        """The same without drafts, and not archived: what is drafted next is what was said with them."""
+        return self.ask(question, tokens, drafts=False, keep=False, **options)
 
     def _settle(self) -> None:
         """What was said is archived by a thread of the plugin: give it the moment it needs."""
@@ -211,6 +211,6 @@ def same_text(result_notes: list[str], what: str, wanted: Told, found: Sequence[
     result_notes.append(f"{what}: {'the same text each time' if not differing else f'{differing} OTHER TEXTS'}")
 
 
-def with_drafts_of(request: Request, *, drafts: bool) -> Request:
-    """``request`` with drafts or without."""
-    return replace(request, speculate=drafts)
+def without_drafts(request: Request) -> Request:
+    """``request`` without drafts, and not archived."""
+    return replace(request, speculate=False, extra={"palimpsest": {"archive": False}})

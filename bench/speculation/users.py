@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.report import Figure, Result, Target
 from bench.rounds import ratios, rounds
-from bench.speculation.stage import Stage, Told, archive_folder, with_drafts_of
+from bench.speculation.stage import Stage, Told, archive_folder, without_drafts
 from bench.speculation.texts import USERS
 
 TOKENS = 100
@@ -17,7 +17,7 @@ def measure(stage: Stage, result: Result) -> None:
         requests = [talk.request(question, tokens) for question in USERS]
         first = talk.together(requests)
         contestants = {
-            PLAIN: lambda: talk.together([with_drafts_of(each, drafts=False) for each in requests]),
+            PLAIN: lambda: talk.together([without_drafts(each) for each in requests]),
             AGAIN: lambda: talk.together(requests),
         }
         told = rounds(stage.rounds, contestants, stage.quiet)

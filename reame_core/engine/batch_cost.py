@@ -7,6 +7,8 @@ from bisect import bisect_left
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096)
 _WEIGHT = 0.3
 _CLEARLY_LESS = 0.96
+_USERS_WEIGHT = 0.1
+_LEAST_FACTOR, _MOST_FACTOR = 0.5, 2.0
 
 
 class BatchCost:
@@ -24,9 +26,16 @@ class BatchCost:
         self.rows = 0
         """Rows of all batches together."""
         self.milliseconds = 0.0
+        self._factors: dict[int, float] = {}
+        """Times the usual cost that batches for so many users take: each attends to a context of its own."""
 
-    def observe(self, rows: int, milliseconds: float) -> None:
-        """A batch of ``rows`` took ``milliseconds``."""
+    def observe(self, rows: int, milliseconds: float, users: int = 0) -> None:
+        """A batch of ``rows`` took ``milliseconds``; ``users`` had rows in it, where that is known."""
+        expected = self.estimate(rows)
+        if users and expected:
+            factor = min(_MOST_FACTOR, max(_LEAST_FACTOR, milliseconds / expected))
+            before = self._factors.get(users, 1.0)
+            self._factors[users] = before + _USERS_WEIGHT * (factor - before)
         size = SIZES[min(bisect_left(SIZES, rows), len(SIZES) - 1)]
         self.batches[size] = self.batches.get(size, 0) + 1
         self.rows += rows
@@ -34,10 +43,12 @@ class BatchCost:
         mean_rows, mean = self._points.get(size, (rows, milliseconds))
         self._points[size] = mean_rows + _WEIGHT * (rows - mean_rows), mean + _WEIGHT * (milliseconds - mean)
 
-    def estimate(self, rows: int) -> float | None:
-        """Expected milliseconds of a batch of ``rows``, None before anything was measured."""
+    def estimate(self, rows: int, users: int = 0) -> float | None:
+        """Expected milliseconds of a batch of ``rows`` for so many ``users``, or for the usual number of them;
+        None before anything was measured."""
         # A larger batch is never cheaper, and k rows never cost more than k/j batches of j rows.
-        return min((mean * max(1.0, rows / measured) for measured, mean in self._points.values()), default=None)
+        costs = [mean * max(1.0, rows / measured) for measured, mean in self._points.values()]
+        return min(costs) * self._factors.get(users, 1.0) if costs else None
 
     def cheaper_size(self, rows: int, most: int) -> int:
         """A measured number of rows, up to ``most``, whose batch clearly takes less time than one of ``rows``;

@@ -64,9 +64,9 @@ def grant(
     bids: Many[Bid], certain: int, rows: int, spare: int, cost: BatchCost, asking: float = 0.0
 ) -> Gain | None:
     """Grant up to ``spare`` rows beside ``rows`` others to the tokens with the best chances, and tell what the
-    batch gives then; None before anything was measured. ``certain`` tokens come without any draft. The
-    ``asking`` of the bidders took milliseconds, which only drafts have to earn."""
-    base = cost.estimate(rows)
+    batch gives then; None before anything was measured. ``certain`` tokens come without any draft, one for
+    each user. The ``asking`` of the bidders took milliseconds, which only drafts have to earn."""
+    base = cost.estimate(rows, certain)
     if base is None:
         return None
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
@@ -80,7 +80,7 @@ def grant(
         tokens -= chance
         if place + 1 < len(bids[index].chances):
             heapq.heappush(heap, (-bids[index].chances[place + 1], index, place + 1))
-        gain = Gain(tokens, (cost.estimate(rows + len(order)) or base) + asking)
+        gain = Gain(tokens, (cost.estimate(rows + len(order), certain) or base) + asking)
         if gain.rate > best_rate:
             best, best_rate, count = gain, gain.rate, len(order)
     for index in order[:count]:

@@ -150,7 +150,8 @@ class ComputedDrafts:
             tokens = len(sequences) + others
             tokens += sum(_sum_of_powers(goes_on * chances[s.id], min(limit, s.room - 1)) for s in served)
             drafted = _sum_of_powers(goes_on, limit)
-            batch = self.cost.estimate(rows + round(drafted * len(served))) or gain.milliseconds
+            wanted = rows + round(drafted * len(served))
+            batch = self.cost.estimate(wanted, len(sequences)) or gain.milliseconds
             asking = price.per_token * drafted / goes_on + price.catch_up * min(1.0, tokens / outlook)
             rate = tokens / (batch + asking)
             if best is None or rate > best.rate or not self.priced:
@@ -180,26 +181,23 @@ class ComputedDrafts:
         return (tally.accepted + _GOES_ON * _GOES_ON_WEIGHT) / (tally.tested + _GOES_ON_WEIGHT)
 
     def _ask(self, plan: _Plan) -> dict[int, Proposal]:
-        wishes = [_wish(sequence, plan.limit) for sequence in plan.sequences]
-        drafts, _ = self._timed(plan.source, wishes)
+        drafts, _ = self._timed(plan.source, plan.sequences, plan.limit)
         return {
-            wish.sequence.id: Proposal(plan.source, draft, kind_of(sequence))
-            for wish, sequence, draft in zip(wishes, plan.sequences, drafts, strict=True)
+            sequence.id: Proposal(plan.source, draft, kind_of(sequence))
+            for sequence, draft in zip(plan.sequences, drafts, strict=True)
             if draft is not None and draft.tokens
         }
 
-    def _timed(self, source: str, wishes: Many[DraftWish]) -> tuple[Many[Draft | None], float]:
-        """Drafts in the order of ``wishes``, and the milliseconds they took."""
+    def _timed(self, source: str, sequences: Many[Sequence], limit: int) -> tuple[Many[Draft | None], float]:
+        """Drafts of up to ``limit`` tokens in the order of ``sequences``, and the milliseconds they took."""
+        wishes = [_wish(sequence, limit) for sequence in sequences]
         started = self.clock()
         drafts = self.compute(source, wishes) or [None] * len(wishes)
         spent = 1000 * (self.clock() - started)
-        totals = self.records.total(source)
-        totals.asked += 1
-        totals.milliseconds += spent
+        self.records.asked(source, sequences, drafts, spent)
         lengths = self._lengths.setdefault(source, Tally(_MEMORY))
         for wish, draft in zip(wishes, drafts, strict=True):
             if draft is not None:
-                totals.proposed += len(draft.tokens)
                 lengths.observe(len(draft.tokens), len(draft.tokens) < wish.limit)
         return drafts, spent
 
@@ -209,14 +207,14 @@ class ComputedDrafts:
         for sequence in plan.sequences:
             self.records.track(plan.source, sequence).rest = _NOT_NOW
         sequence = min(plan.sequences, key=lambda s: s.known)
-        wish = _wish(sequence, min(WATCHED, plan.price.most, room))
-        price = self.price(plan.source, [wish])
+        limit = min(WATCHED, plan.price.most, room)
+        price = self.price(plan.source, [_wish(sequence, limit)])
         single = self.cost.estimate(1) or 0.0
         if price is None or self._credit[plan.source] <= 0 or promised.get(sequence.id):
             return {}
         if price.catch_up > INVESTMENT * single * min(sequence.room, _LONG):
             return {}
-        [draft], spent = self._timed(plan.source, [wish])
+        [draft], spent = self._timed(plan.source, [sequence], limit)
         self._credit[plan.source] -= spent
         if draft is None:
             return {}
@@ -226,7 +224,7 @@ class ComputedDrafts:
         if not draft.tokens:
             return {}
         proposal = Proposal(plan.source, draft, kind_of(sequence))
-        if wish.drawn:
+        if sequence.draws:
             return {sequence.id: proposal}
         self.records.keep_unpaid(sequence, proposal)
         return {}

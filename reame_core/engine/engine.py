@@ -303,7 +303,7 @@ class Engine:
             self._computing = Counter()
             self._padding.drop(rows)
         taken = 1000 * (self._clock() - started)
-        self.cost.observe(len(rows), taken)
+        self.cost.observe(len(rows), taken, len(parts))
         self.threads.observe(len(rows), taken)
         self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True

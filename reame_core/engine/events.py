@@ -18,6 +18,20 @@ class TokenLogprob:
     top: tuple[tuple[int, float], ...] = ()
 
 
+@dataclass(slots=True)
+class Decisions:
+    """What was decided about the drafts of one source."""
+
+    asked: int = 0
+    """Times that it was asked for a draft."""
+    paid: int = 0
+    """Drafts that were given rows."""
+    unpaid: int = 0
+    """Drafts that did not promise enough for a row."""
+    milliseconds: float = 0.0
+    """Spent on asking."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Where the tokens of one choice came from. ``prompt = computed + sum(reused.values())``."""
@@ -30,6 +44,8 @@ class Usage:
     """Prompt tokens remembered instead, by tier: ``ram``, or the name of the plugin that restored them."""
     drafts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """(drafted, accepted) tokens by source."""
+    decisions: dict[str, Decisions] = field(default_factory=dict)
+    """About drafts, by source."""
 
     @property
     def drafted(self) -> int:

@@ -132,6 +132,7 @@ class Generator:
             self._plugins.persist(sequence, Stage.END)
             self._memory.release(slot)
             sequence.slot = None
+        decisions = self._records.decisions(sequence)
         self._records.forget(sequence)
         started = sequence.first_token_at
         sequence.group.emit(
@@ -144,6 +145,7 @@ class Generator:
                     computed=computed,
                     reused=dict(sequence.reused),
                     drafts=dict(sequence.drafts),
+                    decisions=decisions,
                 ),
                 timings=Timings(
                     queued=1000 * (sequence.admitted_at - sequence.submitted_at),

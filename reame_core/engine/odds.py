@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from reame_core.engine.events import Decisions
 from reame_core.plugins.api import Draft
 
 _PRIOR_TESTED, _PRIOR_ACCEPTED = 4.0, 2.4
@@ -85,6 +86,8 @@ class Track:
     """Steps until the source is asked again."""
     patience: int = 4
     """Steps to rest when it does not pay the next time; doubles, and falls back when it pays."""
+    decisions: Decisions = field(default_factory=Decisions)
+    """About its drafts in this sequence."""
 
     def chance(self, kind: Kind, general: float) -> float:
         """The chance of a token to be kept, from the late record and the ``general`` opinion."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence as Many
+from dataclasses import dataclass, field, replace
 
 from reame_core.engine.bids import Proposal
+from reame_core.engine.events import Decisions
 from reame_core.engine.odds import Kind, SourceOdds, Track
 from reame_core.engine.sequence import Sequence
+from reame_core.plugins.api import Draft
 
 WATCHED = 4
 """Tokens of a proposal without rows that are compared with what comes: few, to know soon."""
 
 
 @dataclass(slots=True)
-class SourceTotals:
-    """What became of one source's tokens in this process."""
+class SourceTotals(Decisions):
+    """What became of one source's drafts in this process."""
 
-    asked: int = 0
-    """Times that the source was asked for a draft."""
-    paid: int = 0
-    """Drafts that were given rows."""
-    unpaid: int = 0
-    """Drafts that did not promise enough for a row."""
     proposed: int = 0
     """Tokens in all of them."""
     drafted: int = 0
@@ -29,8 +26,6 @@ class SourceTotals:
     tested: int = 0
     """Tokens the target had an opinion on: the kept ones and the first rejected."""
     accepted: int = 0
-    milliseconds: float = 0.0
-    """Spent proposing."""
 
 
 @dataclass(slots=True)
@@ -60,10 +55,29 @@ class Records:
         """The chance of a drafted token to be kept."""
         return track.chance(kind, self.general(source).chance(kind))
 
+    def asked(
+        self, source: str, sequences: Many[Sequence], drafts: Many[Draft | None], milliseconds: float
+    ) -> None:
+        """``source`` was asked for drafts of ``sequences``, which took so many ``milliseconds`` together."""
+        totals = self.total(source)
+        totals.asked += len(sequences)
+        totals.proposed += sum(len(draft.tokens) for draft in drafts if draft is not None)
+        totals.milliseconds += milliseconds
+        for sequence in sequences:
+            mine = self.tracks[sequence.id, source].decisions
+            mine.asked += 1
+            mine.milliseconds += milliseconds / len(sequences)
+
+    def decisions(self, sequence: Sequence) -> dict[str, Decisions]:
+        """What was decided for ``sequence``, by source."""
+        tracks = {source: self.tracks.get((sequence.id, source)) for source in self.totals}
+        return {s: replace(track.decisions) for s, track in tracks.items() if track and track.decisions.asked}
+
     def keep_unpaid(self, sequence: Sequence, proposal: Proposal) -> None:
         """The proposal got no row: remember it to see whether it would have been right."""
         self.total(proposal.source).unpaid += 1
         track = self.tracks[sequence.id, proposal.source]
+        track.decisions.unpaid += 1
         if not track.shadow:
             track.shadow = tuple(proposal.draft.tokens[:WATCHED])
             track.shadow_at = sequence.known
@@ -91,6 +105,7 @@ class Records:
         totals.tested += accepted + rejected
         totals.accepted += accepted
         track = self.tracks.setdefault((sequence.id, proposal.source), Track())
+        track.decisions.paid += 1
         track.patience = Track().patience
         self._learn(proposal.source, track, proposal.kind, accepted, rejected)
 

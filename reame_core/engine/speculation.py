@@ -109,10 +109,7 @@ class Speculation:
         started = self.clock()
         draft = self.ask(source, sequence, limit)
         spent = 1000 * (self.clock() - started)
-        totals = self.records.total(source)
-        totals.asked += 1
-        totals.milliseconds += spent
-        totals.proposed += len(draft.tokens) if draft else 0
+        self.records.asked(source, [sequence], [draft], spent)
         before = self._propose_ms.get(source, spent)
         self._propose_ms[source] = before * _PROPOSE_MEMORY + spent * (1 - _PROPOSE_MEMORY)
         return draft

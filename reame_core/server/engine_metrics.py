@@ -49,6 +49,7 @@ class EngineCollector(Collector):
         yield CounterMetricFamily(
             "reame_compute_seconds", "Time spent computing batches.", value=engine.cost.milliseconds / 1000
         )
+        yield from self._speculation()
         yield self._plugin_errors()
         for plugin, call in self._model.plugins.hook("metrics").calls:
             try:
@@ -68,6 +69,30 @@ class EngineCollector(Collector):
         return HistogramMetricFamily(
             "reame_batch_rows", "Rows of the batches computed.", buckets=buckets, sum_value=cost.rows
         )
+
+    def _speculation(self) -> Iterator[Family]:
+        """What was decided about drafts, and at which prices."""
+        engine = self._model.worker.engine
+        drafts = CounterMetricFamily(
+            "reame_spec_decode_num_drafts",
+            "Drafts, by whether they promised enough for rows.",
+            labels=["source", "rows"],
+        )
+        seconds = CounterMetricFamily(
+            "reame_spec_decode_asking_seconds", "Time spent on asking for drafts.", labels=["source"]
+        )
+        for source, totals in dict(engine.records.totals).items():
+            drafts.add_metric([source, "given"], totals.paid)
+            drafts.add_metric([source, "none"], totals.unpaid)
+            seconds.add_metric([source], totals.milliseconds / 1000)
+        yield drafts
+        yield seconds
+        cost = GaugeMetricFamily(
+            "reame_batch_cost_seconds", "What a batch of so many rows is expected to take.", labels=["rows"]
+        )
+        for rows, milliseconds in engine.cost.measured().items():
+            cost.add_metric([f"{rows:.0f}"], milliseconds / 1000)
+        yield cost
 
     def _plugin_errors(self) -> Family:
         family = CounterMetricFamily("reame_plugin_errors", "Exceptions of plugins.", labels=["plugin", "hook"])

@@ -105,3 +105,19 @@ def test_a_batch_never_has_more_rows_than_the_most(most: int) -> None:
     cost = BatchCost()
     cost.observe(1, 1e-6)
     assert cost.rows_within(200, most) == most
+
+
+def test_what_batches_of_several_users_take_is_learned_apart() -> None:
+    cost = BatchCost()
+    for _ in range(100):
+        cost.observe(4, 100.0, users=1)
+        cost.observe(4, 140.0, users=4)
+    one, four, usual = cost.estimate(4, 1), cost.estimate(4, 4), cost.estimate(4)
+    assert one is not None and four is not None and usual is not None
+    assert one < usual < four
+    assert four / one == pytest.approx(1.4, rel=0.1)
+    assert cost.estimate(4, 3) == usual, "nothing is known of three"
+    for _ in range(100):
+        cost.observe(4, 1e6, users=4)
+        cost.observe(4, 100.0, users=1)
+    assert (cost.estimate(4, 4) or 0) <= 2 * (cost.estimate(4) or 0), "however long one batch was stopped"

@@ -11,6 +11,7 @@ from msgspec import UNSET
 from reame_core.errors import EngineError
 from reame_core.server.wire.responses import (
     CompletionDetails,
+    DraftDecisions,
     Drafts,
     PromptDetails,
     ReameReport,
@@ -68,7 +69,19 @@ def _drafts(everything: Sequence[Finished]) -> Drafts:
             by_source[source] = (before[0] + drafted, before[1] + accepted)
     drafted = sum(pair[0] for pair in by_source.values())
     accepted = sum(pair[1] for pair in by_source.values())
-    return Drafts(drafted, accepted, by_source or UNSET)
+    return Drafts(drafted, accepted, by_source or UNSET, _decisions(everything) or UNSET)
+
+
+def _decisions(everything: Sequence[Finished]) -> dict[str, DraftDecisions]:
+    by_source: dict[str, DraftDecisions] = {}
+    for finished in everything:
+        for source, each in finished.usage.decisions.items():
+            total = by_source.setdefault(source, DraftDecisions(0, 0, 0, 0.0))
+            total.asked += each.asked
+            total.paid += each.paid
+            total.unpaid += each.unpaid
+            total.ms = round(total.ms + each.milliseconds, 3)
+    return by_source
 
 
 def _timings(everything: Sequence[Finished], computed: int) -> Timings:

@@ -40,6 +40,19 @@ class Timings(Struct):
     tokens_per_second: float | None
 
 
+class DraftDecisions(Struct):
+    """What was decided about the drafts of one source."""
+
+    asked: int
+    """Times that it was asked for a draft."""
+    paid: int
+    """Drafts that were given rows."""
+    unpaid: int
+    """Drafts that did not promise enough for a row."""
+    ms: float
+    """Spent on asking."""
+
+
 class Drafts(Struct):
     """Tokens drafted and verified, and those of them that were right."""
 
@@ -47,6 +60,8 @@ class Drafts(Struct):
     accepted: int
     by_source: dict[str, tuple[int, int]] | UnsetType = UNSET
     """The same two for each source of drafts."""
+    decisions: dict[str, DraftDecisions] | UnsetType = UNSET
+    """For each source that was asked."""
 
 
 class ReameReport(Struct):
@@ -95,6 +110,8 @@ class Message(Struct):
     content: str | None
     refusal: None = None
     tool_calls: list[ToolCall] | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+    """What the model thought before it answered, where a plugin tells it apart."""
 
 
 class ChatChoice(Struct):
@@ -120,6 +137,7 @@ class Delta(Struct):
     content: str | UnsetType | None = UNSET
     refusal: UnsetType | None = UNSET
     tool_calls: list[ToolCall] | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
 
 
 class ChatChunkChoice(Struct):
