@@ -10,6 +10,7 @@ from bench.case import Case, Options
 from bench.conclave.command import conclave
 from bench.core import NAMES
 from bench.speculation.command import speculation
+from bench.suggeritore.command import suggeritore
 from bench.suite import progress, run
 from reame_core.host.cpu import clamp_threads
 
@@ -71,3 +72,4 @@ def core(
 
 
 main.add_command(speculation)
+main.add_command(suggeritore)
