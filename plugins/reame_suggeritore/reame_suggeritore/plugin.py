@@ -43,7 +43,7 @@ class Suggeritore:
         from reame_suggeritore.structured.service import Structure
 
         options = read_options(NAME, context.options, SuggeritoreOptions)
-        self.prompter = Prompter(context, options)
+        self.prompter = Prompter(context, options) if options.proposals else None
         self.structure = Structure(context)
 
     @hookimpl

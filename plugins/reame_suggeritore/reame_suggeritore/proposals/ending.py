@@ -18,11 +18,10 @@ class Quota:
     """``asked`` are the numbers that the question mentions."""
 
     asked: frozenset[int]
-    can_end: bool
 
     def reached(self, outline: Outline, kind: Kind) -> bool:
         """Whether there are as many lines of ``kind`` as the question may have asked for."""
-        if not self.can_end or not self.asked or kind[0] not in _COUNTED:
+        if not self.asked or kind[0] not in _COUNTED:
             return False
         if kind[0] == "tables" and kind[2] != ROW:
             return False

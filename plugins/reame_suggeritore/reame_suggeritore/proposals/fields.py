@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 _WORD = r"[^\W\d_]+(?:['’\-_ ]?[^\W_]+)*"
 _NUMBER = r"\d+(?:\.\d+)*(?:[^\W\d_]+)?"
@@ -97,13 +97,13 @@ def expected_value(texts: Sequence[str]) -> str | None:
         return None
     if len(texts) > 1 and len(set(texts)) == 1:
         return texts[-1]
-    numbers = [_COUNTING.fullmatch(text) for text in texts[-_COUNTED:]]
-    if not all(numbers):
-        return None
+    numbers = list(takewhile(bool, (_COUNTING.fullmatch(text) for text in texts[: -_COUNTED - 1 : -1])))[::-1]
     heads = {match[1] for match in numbers if match}
     values = [int(match[2]) for match in numbers if match]
+    if len(heads) != 1:
+        return None
     steps = {b - a for a, b in pairwise(values)} or ({1} if values[0] == 1 else set())
-    if len(heads) > 1 or len(steps) != 1 or (len(values) < _COUNTED and 1 not in steps):
+    if len(steps) != 1 or (len(values) < _COUNTED and 1 not in steps):
         return None
     following = values[-1] + steps.pop()
     digits = texts[-1][len(heads.pop()) :]

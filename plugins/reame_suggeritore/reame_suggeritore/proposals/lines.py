@@ -1,4 +1,4 @@
-"""Lines that go on as the lines before them: which comes next, how it begins, what in it is fixed, where it ends."""
+"""Lines that go on as those before them: what comes next, how it begins, what is fixed in it, where it ends."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ PROSE: tuple[Form, ...] = (
 """In the order in which they are tried."""
 PROGRAM: tuple[Form, ...] = (Fences(), Code())
 NOTHING: tuple[Form, ...] = (Fences(),)
+ENDING = "ending"
+"""The label of proposals to end the answer."""
 _BY_NAME = {form.name: form for form in (*PROSE, *PROGRAM)}
 _TEXTUAL = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "csv", "tsv", "xml", "html", "toml", "ini"}
@@ -35,7 +37,10 @@ _DATA = frozenset({"json", "jsonl", "jsonc"})
 _MOST_LINES, _MOST_AHEAD = 160, 6
 _LEAST_AHEAD, _LEAST_INSIDE = 0.4, 0.6
 _BEGUN = 0.95
+_RULE = 0.9
+"""What a form is so sure of does not depend on the kinds of lines before."""
 _FIRST = 0.5
+_FORM_ENDS, _FENCE_ENDS = 0.5, 0.7
 _ROWS_BEGUN = (PLAIN[0], Separated.name)
 """What a row looks like that has few of its separators so far."""
 
@@ -59,11 +64,12 @@ Finished = Callable[[Outline, Kind], bool]
 class Lines:
     """The lines of one text."""
 
-    def __init__(self, finished: Finished) -> None:
+    def __init__(self, finished: Finished, *, can_end: bool) -> None:
         self._finished = finished
+        self._can_end = can_end
         self.outline = Outline()
         self._fence = ""
-        self._first: Kind | None = None
+        self._labels: tuple[Kind, ...] = ()
         self._ahead: dict[tuple[int, Kind | None], Ahead | None] = {}
 
     def read(self, page: Page) -> None:
@@ -71,10 +77,10 @@ class Lines:
         for line in page.lines[len(self.outline.lines) - self.outline.start :]:
             self.add(line)
 
-    def begin_answer(self, first: Kind | None = None) -> None:
-        """The lines so far are a prompt's; ``first`` may be the kind of the answer's first one."""
+    def begin_answer(self, labels: tuple[Kind, ...]) -> None:
+        """The lines so far are a prompt's; ``labels`` may be the kinds of the answer's."""
         self.outline.start = len(self.outline.lines)
-        self._first = first
+        self._labels = labels
         self._fence = ""
         self._ahead.clear()
 
@@ -85,11 +91,6 @@ class Lines:
             self._fence = "" if self._fence else line.text.strip()
         self.outline.add(line, reading)
         self._ahead.clear()
-
-    @property
-    def closing_fence(self) -> str:
-        """The line that closes the block of code that is open; empty where none is."""
-        return self._fence[: len(self._fence) - len(self._fence.lstrip("`~"))]
 
     @property
     def _forms(self) -> tuple[Form, ...]:
@@ -108,10 +109,10 @@ class Lines:
     def propose(self, line: Line) -> Proposal | None:
         """How ``line``, the last one, goes on."""
         ahead = self._coming(None)
-        if ahead is not None and len(ahead.text) > len(line.text) and ahead.text.startswith(line.text):
+        if ahead is not None and ahead.text.startswith(line.text) and (ahead.text != line.text or ahead.end):
             confidence = max(ahead.confidence, _BEGUN) if line.text.strip() else ahead.confidence
-            text = ahead.text[len(line.text) :]
-            return Proposal(text, confidence, ahead.kind[0] or "blank", ahead.samples, ahead.end)  # type: ignore[arg-type]
+            label = ENDING if ahead.end else ahead.kind[0] or "blank"
+            return Proposal(ahead.text[len(line.text) :], confidence, str(label), ahead.samples, ahead.end)
         return self._inside(line, ahead) if line.text.strip() else None
 
     def _inside(self, line: Line, ahead: Ahead | None) -> Proposal | None:
@@ -129,6 +130,7 @@ class Lines:
         if behind is None:
             return Proposal(step.text, step.confidence, label) if step.text else None
         text = step.text + ("\n" + behind.text if behind.text or not behind.end else "")
+        label = ENDING if behind.end else label
         return Proposal(text, step.confidence * behind.confidence, label, behind.samples, behind.end)
 
     def _coming(self, current: tuple[Line, Reading] | None) -> Ahead | None:
@@ -142,14 +144,17 @@ class Lines:
         return self._ahead[key]
 
     def _look_ahead(self, outline: Outline) -> Ahead | None:
+        fence = outline.open_fence
+        if (chance := self._ended(outline)) is not None:
+            return Ahead(fence, chance, BLANK, ("",), end=True)
         text, confidence, first = "", 1.0, None
         for _ in range(_MOST_AHEAD):
             coming = self._next_kind(outline)
             if coming is None or confidence * coming[1] < _LEAST_AHEAD:
                 break
             kind = coming[0]
-            if self._finished(outline, kind):
-                return Ahead(text.rstrip("\n") + self.closing_fence, coming[1], first or kind, ("",), end=True)
+            if self._can_end and self._finished(outline, kind):
+                return Ahead(text.rstrip("\n") + fence, coming[1], first or kind, ("",), end=True)
             line, whole, samples = self._opened(kind, outline)
             if line is None:
                 break
@@ -162,14 +167,26 @@ class Lines:
             outline.add(line, Reading(kind, len(line.text)))
         return Ahead(text, confidence, first, ANY_TEXT) if first is not None else None
 
+    def _ended(self, outline: Outline) -> float | None:
+        """How likely the answer ends behind ``outline``, where it has a form that is complete."""
+        if not self._can_end or len(outline.lines) == outline.start or outline.kinds[-1] == BLANK:
+            return None
+        if self._labels and outline.kinds[-1] == self._labels[-1] and len(outline.latest(self._labels[0])) < 2:
+            return _FORM_ENDS
+        in_fences = outline.kinds[outline.start][0] == outline.kinds[-1][0] == Fences.name
+        return _FENCE_ENDS if in_fences and not outline.open_fence else None
+
     def _next_kind(self, outline: Outline) -> tuple[Kind, float] | None:
+        form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
+        rule = form.successor(outline) if form is not None else None
+        if rule is not None and rule[1] >= _RULE:
+            return rule
         coming = next_kind(outline.kinds)
         if coming is not None and coming[0] != PLAIN:
             return coming
-        if self._first is not None and len(outline.lines) == outline.start:
-            return self._first, _FIRST
-        form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
-        return form.successor(outline) if coming is None and form is not None else None
+        if self._labels and len(outline.lines) == outline.start:
+            return self._labels[0], _FIRST
+        return rule if coming is None else None
 
     @staticmethod
     def _opened(kind: Kind, outline: Outline) -> tuple[Line | None, bool, tuple[str, ...]]:

@@ -68,6 +68,13 @@ class Outline:
         return [Content(self.lines[i], self.heads[i]) for i in self.shown(kind)]
 
     @property
+    def open_fence(self) -> str:
+        """The line that closes the block of code that is open in the answer; empty where none is."""
+        fences = [kind for kind in self.kinds[self.start :] if kind[0] == "fences"]
+        opened = str(fences[-1][1]).strip() if len(fences) % 2 else ""
+        return opened[: len(opened) - len(opened.lstrip("`~"))]
+
+    @property
     def last_form(self) -> Kind:
         """Of the last line that is not blank, where at most one blank line follows it."""
         for kind in self.kinds[:-3:-1]:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reame_suggeritore.proposals.fields import Field, chance_of_end, common_ending, divide, expected_value
+from reame_suggeritore.proposals.fields import (
+    Field,
+    chance_of_end,
+    common_beginning,
+    common_ending,
+    divide,
+    expected_value,
+)
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.proposal import ANY_TEXT
 
@@ -112,12 +119,17 @@ def _fixed_from(number: int, siblings: Sequence[Content]) -> tuple[str, bool]:
         behind = {each.separators[number + 1] for each in siblings}
         last = {each.fields == number + 1 for each in siblings}
         if value is None or len(behind) > 1 or len(last) > 1:
-            break
+            return text + _first_words([each.field(number).text for each in siblings]), False
         text += value + behind.pop()
         if last.pop():
             return text, True
         number += 1
     return text, False
+
+
+def _first_words(texts: Sequence[str]) -> str:
+    """The whole words that at least two ``texts``, which go on differently, begin with."""
+    return common_beginning(texts).rpartition(" ")[0] if len(texts) > 1 else ""
 
 
 def _beginnings(number: int, siblings: Sequence[Content], fixed: str) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from reame_core.engine.backend import ModelInfo
 _LONGEST = 4096
 """Tokens of a prompt that are looked at, the last ones."""
 _WORDS = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-).split()
+    "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+    "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+)  # fmt: skip
 _NUMBER = re.compile(rf"(?<![\w.,])(?:(\d{{1,3}})|({'|'.join(_WORDS)}))(?![\w%]|[.,]\d)", re.IGNORECASE)
 _BETWEEN = "\0"
 

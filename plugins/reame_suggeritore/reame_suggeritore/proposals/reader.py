@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from reame_core.plugins.api import PluginContext
 from reame_suggeritore.proposals.ending import Quota
 from reame_suggeritore.proposals.json.proposer import Json
-from reame_suggeritore.proposals.lines import Lines
+from reame_suggeritore.proposals.lines import ENDING, Lines
 from reame_suggeritore.proposals.page import Page
 from reame_suggeritore.proposals.prompt import Prompt
 from reame_suggeritore.proposals.proposal import Proposal
@@ -20,6 +20,9 @@ from reame_suggeritore.templates.shown import show_lines, shown_json
 
 if TYPE_CHECKING:
     from reame_suggeritore.options import SuggeritoreOptions
+
+
+_JSON_ENDS = 0.6
 
 
 class Reader:
@@ -32,8 +35,8 @@ class Reader:
         self._page = Page(context.piece)
         self._page.read(prompt)
         self._page.begin_answer(control_before=facts.has_control_tokens)
-        quota = Quota(facts.numbers(), can_end=facts.end_token is not None)
-        self._lines = Lines(quota.reached)
+        quota = Quota(facts.numbers())
+        self._lines = Lines(quota.reached, can_end=facts.end_token is not None)
         memory = None
         if options.templates:
             show_lines(self._lines, self._page.before)
@@ -49,14 +52,15 @@ class Reader:
         self._lines.read(self._page)
         if not self._page.whole:
             return None
+        if self._json.just_done:
+            return self._completed(Proposal("", _JSON_ENDS, ENDING, ("",)))
         if self._json.active:
-            return self._in_json()
+            proposal = self._json.propose()
+            return self._completed(proposal) if proposal is not None and proposal.end else proposal
         return self._lines.propose(self._page.current)
 
-    def _in_json(self) -> Proposal | None:
-        proposal = self._json.propose()
-        if proposal is None or not proposal.end:
-            return proposal
-        fence = self._lines.closing_fence
+    def _completed(self, proposal: Proposal) -> Proposal:
+        """``proposal`` completes a JSON text; what may follow: the end of its block, that of the answer."""
+        fence = self._lines.outline.open_fence
         text = f"{proposal.text}\n{fence}" if fence else proposal.text
         return replace(proposal, text=text, end=self.end_token is not None)

@@ -19,24 +19,24 @@ def show_lines(lines: Lines, prompt: Sequence[Line]) -> None:
     """Let ``lines`` know those of the prompt: what followed what there may do so in the answer."""
     for line in prompt[-_MOST_LINES:]:
         lines.add(line)
-    lines.begin_answer(first=first_label(lines.outline.kinds))
+    lines.begin_answer(labels(lines.outline.kinds))
 
 
-def first_label(kinds: Sequence[Kind]) -> Kind | None:
-    """The kind of the first of the last labelled lines in a row: perhaps the answer begins with it."""
+def labels(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
+    """The kinds of the last labelled lines in a row: perhaps they are those of the answer."""
     end = len(kinds)
     while end:
         start = end
         while start and kinds[start - 1][0] in _LABELLED:
             start -= 1
         if end - start >= _LEAST_LABELS:
-            return kinds[start]
+            return tuple(kinds[start:end])
         end = start - 1 if start else 0
-    return None
+    return ()
 
 
 def shown_json(prompt: Iterable[Line]) -> Memory:
-    """Keys, their order and the blanks between them, of all JSON in the prompt. Its values are not the answer's."""
+    """Keys, their order and the blanks between them, of all JSON in the prompt. Its values are its own."""
     memory = Memory(keeps_values=False)
     reader = Json(lambda count: False, memory)
     for line in prompt:

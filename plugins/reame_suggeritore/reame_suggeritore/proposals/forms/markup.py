@@ -57,7 +57,7 @@ class Markup(PatternForm):
 
 
 def _closing(text: str, outline: Outline) -> str | None:
-    """The tag that closes what is open behind ``text``, the beginning of the line behind those of ``outline``."""
+    """The tag that closes what is open behind ``text``, with which the line behind ``outline`` begins."""
     closed = 0
     for line in (text, *(line.text for line in reversed(outline.lines[outline.start :]))):
         for tag in reversed(list(_ANY_TAG.finditer(line))):

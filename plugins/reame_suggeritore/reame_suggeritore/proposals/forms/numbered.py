@@ -1,4 +1,4 @@
-"""Numbered and lettered lists: ``1.``, ``1)``, ``(1)``, ``a.``, ``ii)``, ``2.1``, ``Step 3:``, nested by indentation."""
+"""Numbered and lettered lists, also nested: ``1.``, ``1)``, ``(1)``, ``a.``, ``ii)``, ``2.1``, ``Step 3:``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from reame_suggeritore.proposals.outline import Opening, Outline, PatternForm, R
 from reame_suggeritore.proposals.sequence import Kind
 
 _ITEM = re.compile(
-    r"(?P<lead>[ \t]*(?:[*_>] ?)*(?:[A-Z][a-z]+ )?\(?)"
+    r"(?P<lead>[ \t]*(?:[*_>] ?)*(?P<word>[A-Z][a-z]+ )?\(?)"
     r"(?P<label>\d{1,4}(?:\.\d{1,3})*|[A-Za-z]|[ivxlc]{2,6}|[IVXLC]{2,6})"
     r"(?P<close>[.):\]]+|(?<=\d))"
     r"(?P<space>[ \t]+)"
@@ -28,7 +28,7 @@ class Numbered(PatternForm):
         if match is None or not is_label(match["label"]):
             return None
         label = match["label"]
-        if not match["close"] and "." not in label:
+        if (not match["close"] and "." not in label) or (match["word"] and match["close"][0] != ":"):
             return None
         style = DECIMAL + "." * label.count(".") if label[0].isdigit() else ("A" if label.isupper() else "a")
         return Reading((self.name, match["lead"], style, match["close"] + match["space"]), match.end())

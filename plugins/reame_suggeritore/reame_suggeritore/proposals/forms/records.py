@@ -9,13 +9,14 @@ from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
 
 _LINE = re.compile(
-    r"(?P<lead>[ \t]*(?:[-*•] )?(?:\*\*|__)?)(?P<key>[^\W\d_][\w /()'’.-]{0,39}?)(?P<joint>(?:\*\*|__)?[ \t]*[:=](?:\*\*|__)?)"
-    r"(?P<space>[ \t]+|$|(?<==))"
+    r"(?P<lead>[ \t]*(?:[-*•] )?(?:\*\*|__)?)"
+    r"(?P<key>[^\W\d_][\w /()'’.-]{0,39}?)"
+    r"(?P<joint>(?:\*\*|__)?[ \t]*[:=](?:\*\*|__)?)"
+    r"(?:[ \t]+|$|(?<==))"
 )
-
-
 _PLACEHOLDER = re.compile(r"[<\[({].*[>\])}.]*$|\.{2,}$|_{2,}$|…$|$")
-_PERHAPS = 0.3
+_VALUE, _SENTENCE = 0.3, 0.5
+"""How likely the first tokens of an answer are all of a value, and a full stop is its end."""
 
 
 class Records(PatternForm):
@@ -35,6 +36,9 @@ class Records(PatternForm):
         siblings = outline.siblings(reading.kind)
         filled = [each for each in siblings if not _PLACEHOLDER.match(each.text)]
         now = Content(line, reading.head)
-        if siblings and not filled:
-            return Step("", _PERHAPS, True, True) if now.fields and line.text[-1:].isalnum() else None
-        return go_on(now, filled)
+        if filled or not siblings:
+            return go_on(now, filled)
+        if not now.text.strip():
+            return None
+        chance = _SENTENCE if now.text.endswith(".") else _VALUE / max(1, now.all_but("").tokens - 2)
+        return Step("", chance, True, True)

@@ -13,7 +13,8 @@ from reame_suggeritore.proposals.sequence import Kind
 
 ROW, RULE = "row", "rule"
 _RULE = re.compile(r"\s*\|[ \t|:-]*-[ \t|:-]*$")
-_SURE, _LIKELY, _PERHAPS = 0.95, 0.9, 0.5
+_SURE, _LIKELY, _GOES_ON, _PERHAPS = 0.95, 0.9, 0.75, 0.6
+_FIRST_CELL = 0.3
 _ROWS = 6
 
 
@@ -36,12 +37,11 @@ class Tables(PatternForm):
         name, indent, part = outline.kinds[-1]
         if part == ROW and len(_rows(outline)) == 1:
             return (name, indent, RULE), _SURE
-        return (name, indent, ROW), _SURE if part == RULE else _LIKELY
+        return (name, indent, ROW), _SURE if part == RULE else _GOES_ON
 
     def opening(self, kind: Kind, outline: Outline) -> Opening | None:
         """A pipe, or the whole rule."""
-        _, indent, part = kind
-        return Opening(f"{indent}|") if outline.kinds and outline.kinds[-1][0] == self.name else None
+        return Opening(f"{kind[1]}|") if outline.kinds and outline.kinds[-1][0] == self.name else None
 
     def go_on(self, line: Line, reading: Reading, outline: Outline) -> Step | None:
         """Rules are known from their head; cells end where those above do."""
@@ -115,11 +115,11 @@ class _Row:
         content = cell.strip()
         if not content:
             return self._value(cell)
-        now = Field(
-            content, self._line.tokens(start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip()))
-        )
+        begin, end = start + len(cell) - len(cell.lstrip()), start + len(cell.rstrip())
+        now = Field(content, self._line.tokens(begin, end))
         ended = cell != cell.rstrip()
-        chance = _LIKELY if ended else chance_of_end(now, self._fields(self._column))
+        above = self._fields(self._column)
+        chance = _LIKELY if ended else chance_of_end(now, above) if above else _FIRST_CELL
         blanks = self._padding(cell)
         if chance == 0 or blanks is None:
             return None

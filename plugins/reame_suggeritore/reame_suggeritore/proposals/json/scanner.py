@@ -70,9 +70,8 @@ class Scanner:
     @property
     def proven(self) -> bool:
         """Whether this is hardly anything but JSON."""
-        return (
-            len(self.stack) > 1 or any(each.key is not None for each in self.stack) or self.place is Place.DONE
-        )
+        has_key = any(each.key is not None for each in self.stack)
+        return has_key or len(self.stack) > 1 or self.place is Place.DONE
 
     def read(self, text: str) -> str:
         """Go on by the text of one token. What follows the value is answered. Raises NotJson."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from reame_suggeritore.proposals.fields import expected_value
-from reame_suggeritore.proposals.json.memory import CLOSE, COLON, COMMA, ITEM, OPEN, Memory, Path
+from reame_suggeritore.proposals.json.memory import CLOSE, COLON, COMMA, OPEN, Path
 from reame_suggeritore.proposals.json.scanner import Container, Place, Scanner
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
 from reame_suggeritore.proposals.proposal import ANY_TEXT
@@ -30,7 +30,7 @@ class Coming:
 
 
 class Writer:
-    """Goes on from where ``scanner`` is. ``enough`` tells whether an array may be complete with so many items."""
+    """Goes on from where ``scanner`` is. ``enough`` tells whether so many items may be all of an array."""
 
     def __init__(self, scanner: Scanner, enough: Callable[[int], bool]) -> None:
         self._memory = scanner.memory
