@@ -1,6 +1,6 @@
 """Candidates for every item of a quiz, generated once and kept in a file: votes are counted on them later.
 
-Many items are computed side by side, since what they say does not depend on that, near-ties of kernels excepted.
+Many items are computed side by side: what they say does not depend on that, but for near-ties of kernels.
 """
 
 from __future__ import annotations
