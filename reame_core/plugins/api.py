@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from reame_core.engine.backend import Backend as Backend
 from reame_core.engine.backend import ModelInfo as ModelInfo
 from reame_core.engine.backend import Rows as Rows
 from reame_core.errors import PluginError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from reame_core.engine.batch_cost import BatchCost
     from reame_core.engine.events import Event
     from reame_core.engine.request import Request, SamplingParams
@@ -401,19 +401,29 @@ class ToolCallPart:
     name: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class ThoughtPart:
+    """A piece of what the model thinks before it answers: no content."""
+
+    text: str
+
+
+ReplyPart = str | ToolCallPart | ThoughtPart
+"""Content (a text), a piece of a tool call, or of the thoughts before both."""
+
 MessageChange = Callable[[Sequence[Mapping[str, object]]], Sequence[Mapping[str, object]]]
 """From the messages of a chat to others. They have been checked: each has a ``role`` and a text as ``content``,
 the arguments of its tool calls are objects."""
 
 
 class ReplyParser(Protocol):
-    """Turns the text of one choice into content (texts) and tool calls, as it comes."""
+    """Turns the text of one choice into content, tool calls and thoughts, as it comes."""
 
-    def push(self, text: str) -> Sequence[str | ToolCallPart]:
+    def push(self, text: str) -> Sequence[ReplyPart]:
         """What is known after ``text`` has come."""
         ...
 
-    def end(self) -> Sequence[str | ToolCallPart]:
+    def end(self) -> Sequence[ReplyPart]:
         """What was held back, at the end of the text."""
         ...
 
@@ -434,8 +444,8 @@ class FieldService:
     """Applied before the chat template sees the messages."""
     constraint: ConstraintMaker | None = None
     """Only what it allows is generated. Of one plugin at most for each request."""
-    parser: Callable[[], ReplyParser] | None = None
-    """Makes a parser for each choice of a chat."""
+    parser: Callable[[Sequence[int]], ReplyParser] | None = None
+    """Makes a parser for each choice of a chat, given the tokens of its prompt."""
     candidates: int | None = None
     """Compute so many choices and answer with the one that ``select_winner`` chooses, or with the most
     probable one where it chooses none. Only for requests with ``n`` 1."""

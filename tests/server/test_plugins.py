@@ -205,7 +205,7 @@ class Tools:
             raise InvalidRequest("tools[0] must be an object", param="tools[0]")
         return FieldService(
             fields=frozenset({"tools", "tool_choice"}),
-            parser=TwoCalls,
+            parser=lambda prompt: TwoCalls(),
             tools=tools,
             report=lambda: {"calls": 2},
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from reame_core.plugins.api import ToolCallPart
+from reame_core.plugins.api import ThoughtPart, ToolCallPart
 from reame_core.server.generation.logprobs import chat_logprobs
 from reame_core.server.generation.usage import finish_reason, report_of, usage_of
 from reame_core.server.wire.responses import (
@@ -27,13 +27,11 @@ from reame_core.server.wire.responses import (
 
 if TYPE_CHECKING:
     from reame_core.engine.events import Finished, TextDelta
-    from reame_core.plugins.api import ReplyParser
+    from reame_core.plugins.api import ReplyParser, ReplyPart
     from reame_core.server.generation.outcome import Outcome, Outcomes
     from reame_core.server.generation.preparation import Prepared
     from reame_core.server.generation.reply import Head
     from reame_core.server.wire.responses import ChatLogprobs
-
-Parts = Sequence[str | ToolCallPart]
 
 
 def chat_completion(head: Head, prepared: Prepared, outcomes: Outcomes) -> ChatCompletion:
@@ -53,14 +51,16 @@ def chat_completion(head: Head, prepared: Prepared, outcomes: Outcomes) -> ChatC
 def _choice(head: Head, prepared: Prepared, index: int, outcome: Outcome) -> ChatChoice:
     assert outcome.finished is not None
     parser = new_parser(prepared)
-    parts: list[str | ToolCallPart] = [outcome.text]
+    parts: list[ReplyPart] = [outcome.text]
     if parser is not None:
         parts = [*parser.push(outcome.text), *parser.end()]
     text = "".join(part for part in parts if isinstance(part, str))
+    thoughts = "".join(part.text for part in parts if isinstance(part, ThoughtPart))
     calls = _whole_calls(part for part in parts if isinstance(part, ToolCallPart))
+    content = text if text or not calls else None
     return ChatChoice(
         index=index,
-        message=Message("assistant", text if text or not calls else None, tool_calls=calls or UNSET),
+        message=Message("assistant", content, tool_calls=calls or UNSET, reasoning_content=thoughts or UNSET),
         logprobs=chat_logprobs(head.texts, outcome.logprobs) if prepared.logprobs else None,
         finish_reason=_reason(outcome.finished, called=bool(calls)),
     )
@@ -69,7 +69,8 @@ def _choice(head: Head, prepared: Prepared, index: int, outcome: Outcome) -> Cha
 def new_parser(prepared: Prepared) -> ReplyParser | None:
     """The parser of one choice, where a plugin has one."""
     makers = (service.parser for service in prepared.services.by_plugin.values())
-    return next((maker() for maker in makers if maker is not None), None)
+    prompt = prepared.requests[0].prompt
+    return next((maker(prompt) for maker in makers if maker is not None), None)
 
 
 def _whole_calls(parts: Iterable[ToolCallPart]) -> list[ToolCall]:
@@ -131,16 +132,23 @@ class ChatChunks:
         self._parsers[choice] = new_parser(self._prepared)
         return [self._chunk(choice, Delta(role="assistant", content="", refusal=None))]
 
-    def _of_parts(self, choice: int, parts: Parts, logprobs: ChatLogprobs | None) -> list[msgspec.Struct]:
+    def _of_parts(
+        self, choice: int, parts: Sequence[ReplyPart], logprobs: ChatLogprobs | None
+    ) -> list[msgspec.Struct]:
         chunks: list[msgspec.Struct] = []
         for part in parts:
             if isinstance(part, str):
                 delta = Delta(content=part)
+            elif isinstance(part, ThoughtPart):
+                delta = Delta(reasoning_content=part.text)
             else:
                 self._called.add(choice)
                 delta = Delta(tool_calls=[_call_part(part)])
             chunks.append(self._chunk(choice, delta, logprobs))
             logprobs = None
+        if logprobs is not None and logprobs.content:
+            # The text of these tokens comes later or not at all, as that around a tool call.
+            chunks.append(self._chunk(choice, Delta(), logprobs))
         return chunks
 
     def _chunk(

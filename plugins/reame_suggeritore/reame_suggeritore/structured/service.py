@@ -84,7 +84,8 @@ class Structure:
                         raise refusal(schema, param, lambda text: self.compiler.attempt(text)[0]) from None
                 raise
         if wish is None:
-            return FieldService(fields=frozenset(fields), constraint=constraint)
+            parser = self._thinking.parser(None) if chat else None
+            return FieldService(fields=frozenset(fields), constraint=constraint, parser=parser)
         given = fields["tools"]
         assert isinstance(given, list)
         form = self._format
@@ -94,7 +95,7 @@ class Structure:
             constraint=constraint,
             tools=given if form.shown_by_template else (),
             messages=None if form.shown_by_template else partial(_told, given, form),
-            parser=partial(ToolReplyParser, form) if calls else None,
+            parser=self._thinking.parser(partial(ToolReplyParser, form) if calls else None),
         )
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from reame_suggeritore.structured.grammar import Grammar, quoted
+from reame_suggeritore.structured.thoughts import CLOSE, OPEN, ThoughtParser
 
 if TYPE_CHECKING:
-    from reame_core.plugins.api import Constraint, ConstraintMaker
+    from reame_core.plugins.api import Constraint, ConstraintMaker, ReplyParser
     from reame_suggeritore.structured.compiler import Compiler
     from reame_suggeritore.structured.tokenizer import Tokenizer
 
-OPEN, CLOSE = "<think>", "</think>"
 _SEEN = 16
 """Tokens at the end of a prompt in which a template opens or closes the thoughts."""
 _TAIL = rf"thoughts WS? @answer\nthoughts[lazy]: TEXT {quoted(CLOSE)}\nTEXT: /(.|\n)*/\nWS: /\s{{1,4}}/"
@@ -36,12 +36,22 @@ class Thinking:
         either = compiler.compile(_behind(grammar, f"start: @answer | {quoted(OPEN)} {_TAIL}"))
 
         def make(prompt: Sequence[int]) -> Constraint:
-            end = self._tokenizer.text(prompt[-_SEEN:]).decode(errors="replace").rstrip()
+            end = self._end(prompt)
             if end.endswith(CLOSE):
                 return compiler.constraint(at_once)
             return compiler.constraint(begun if end.endswith(OPEN) else either)
 
         return make
+
+    def parser(self, answer: Callable[[], ReplyParser] | None) -> Callable[[Sequence[int]], ReplyParser] | None:
+        """Makes parsers that tell thoughts from the answer, which those of ``answer`` parse; None where there
+        is nothing to tell apart."""
+        if self.possible:
+            return lambda prompt: ThoughtParser(answer and answer(), begun=self._end(prompt).endswith(OPEN))
+        return (lambda prompt: answer()) if answer is not None else None
+
+    def _end(self, prompt: Sequence[int]) -> str:
+        return self._tokenizer.text(prompt[-_SEEN:]).decode(errors="replace").rstrip()
 
 
 def _behind(grammar: Grammar, lark: str) -> Grammar:
