@@ -7,6 +7,7 @@ again: it has to be set aside and made anew).
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 import time
@@ -70,20 +71,30 @@ class Index:
             raise
 
     def _prepare(self, read_only: bool) -> None:
-        [version] = self._connection.execute("PRAGMA user_version").fetchone()
+        version = self._pragma("user_version")
         if version > VERSION:
             raise IndexBroken(f"it was written by a later version of Reame (schema {version})")
         if not read_only:
-            self._connection.execute("PRAGMA journal_mode = WAL")
+            if version < VERSION or self._pragma("journal_mode") != "wal":
+                self._make_current()
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.execute("PRAGMA wal_autocheckpoint = 128")
-            if version < VERSION:
-                migrations.apply(self.database)
-                self._connection.execute(f"PRAGMA user_version = {VERSION}")
         elif os.access(self._path.parent, os.W_OK):
             self._connection.execute("PRAGMA query_only = ON")
         self._connection.execute("SELECT blocks FROM total").fetchone()
         self._identity = self._path.stat().st_ino
+
+    def _make_current(self) -> None:
+        # SQLite's own patience does not cover what happens here: of two processes that begin at the same moment
+        # one would be told that the database is locked.
+        with _alone(self._path):
+            self._connection.execute("PRAGMA journal_mode = WAL")
+            if self._pragma("user_version") < VERSION:
+                migrations.apply(self.database)
+                self._connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    def _pragma(self, name: str) -> Any:
+        return self._connection.execute(f"PRAGMA {name}").fetchone()[0]
 
     @property
     def database(self) -> Database:
@@ -245,6 +256,17 @@ def _connect(path: Path, read_only: bool, patience: float) -> sqlite3.Connection
             check_same_thread=False,
             cached_statements=256,
         )
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """No other process is in here for the index at ``path``."""
+    descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

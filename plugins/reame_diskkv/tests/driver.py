@@ -15,7 +15,7 @@ from reame_diskkv.prices import Prices
 from reame_diskkv.service import Service
 
 from reame_core.engine.engine import Engine, EngineOptions
-from reame_core.engine.events import Event, Failed, Finished, TextDelta, Usage
+from reame_core.engine.events import Event, Failed, Finished, TextDelta, TokenLogprob, Usage
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.request import Request
 from reame_core.plugins.api import PluginContext
@@ -47,6 +47,7 @@ class Answer:
     """What one choice of a request became."""
 
     tokens: list[int] = field(default_factory=list)
+    logprobs: list[TokenLogprob] = field(default_factory=list)
     text: str = ""
     finished: Finished | None = None
     error: Exception | None = None
@@ -123,6 +124,7 @@ class Server:
                 if isinstance(event, TextDelta):
                     answer.text += event.text
                     answer.tokens += event.tokens
+                    answer.logprobs += event.logprobs
                 elif isinstance(event, Finished):
                     answer.finished = event
                 elif isinstance(event, Failed):

@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ import pytest
 from reame_diskkv.folder import BlockFolder
 from reame_diskkv.store import PAUSE_SECONDS
 
+from plugins.reame_diskkv.tests import filling
 from plugins.reame_diskkv.tests.driver import (
     NAMESPACE,
     Server,
@@ -26,6 +28,7 @@ from plugins.reame_diskkv.tests.driver import (
     server,
     words,
 )
+from plugins.reame_diskkv.tests.stores import TestStore
 from reame_core.testing import FakeBackend
 
 LONG = words(100)
@@ -164,6 +167,41 @@ def test_two_servers_on_one_folder(tmp_path: Path) -> None:
         answer = first.ask(more)
         assert answer.said == plain(request(more))[0]
         assert answer.usage.reused == {"ram": 70, "diskkv": 69}
+
+
+def test_processes_that_fill_a_new_folder_at_the_same_time(tmp_path: Path) -> None:
+    # case 37
+    program = Path(filling.__file__)
+    environment = {**os.environ, "PYTHONPATH": str(program.parents[3])}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, program, tmp_path, str(number)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for number in range(3)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+    store = TestStore(tmp_path)
+    for number in range(filling.PROMPTS):
+        for process_number in range(3):
+            assert store.found(filling.prompt(number, process_number)) == 12
+    shared = filling.PROMPTS // 3
+    assert len(store.files) == 2 + shared + 3 * (filling.PROMPTS - shared)
+    store.check()
+    store.close()
 
 
 def test_blocks_that_another_process_evicts_meanwhile(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from plugins.reame_diskkv.tests.driver import Server, server
-from reame_core.engine.request import Request
+from plugins.reame_diskkv.tests.driver import BLOCK, Server, server
+from plugins.reame_diskkv.tests.test_killing import killed
+from reame_core.engine.request import Request, SamplingParams
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.models.catalogue import resolve
 from reame_core.plugins.api import Draft
@@ -31,10 +32,10 @@ ANSWER = 10
 
 
 @contextmanager
-def loaded(kv_type: str) -> Iterator[LlamaBackend]:
+def loaded(kv_type: str, kv_cells: int = 1024) -> Iterator[LlamaBackend]:
     """One thread and at most 63 rows: any two batches compute bit-identical rows, wherever the cells lie."""
     path = resolve("smollm2-135m").path
-    options = LlamaOptions(kv_cells=1024, threads=1, max_rows=63, max_outputs=63, kv_type=kv_type)
+    options = LlamaOptions(kv_cells=kv_cells, threads=1, max_rows=63, max_outputs=63, kv_type=kv_type)
     backend = LlamaBackend(path, options)
     try:
         yield backend
@@ -100,8 +101,24 @@ def test_a_quantised_cache(tmp_path: Path) -> None:
         assert answer.usage.computed == 1
 
 
-def test_users_together_with_drafts_after_a_restart(smollm2: LlamaBackend, tmp_path: Path) -> None:
+def test_from_memory_and_from_disk_again(smollm2: LlamaBackend, tmp_path: Path) -> None:
+    tokens = prompt(smollm2, QUESTIONS[0])
+    each = restarted(tmp_path, smollm2)
+    answers = [each.ask(tokens, ANSWER, ignore_end=True) for _ in range(2)]
+    each.forget()
+    answers.append(each.ask(tokens, ANSWER, ignore_end=True))
+    each.close()
+    assert [answer.tokens for answer in answers] == [cold(smollm2, tokens)] * 3
+    assert [answer.usage.reused for answer in answers] == [
+        {},
+        {"ram": len(tokens) - 1},
+        {"diskkv": len(tokens) - 1},
+    ]
+
+
+def test_four_users_share_and_branch_with_drafts_after_a_restart(smollm2: LlamaBackend, tmp_path: Path) -> None:
     prompts = [prompt(smollm2, question) for question in QUESTIONS]
+    prompts.append((*prompts[1][:-20], *prompts[0][-30:]))
     expected = {tokens: cold(smollm2, tokens) for tokens in prompts}
 
     def propose(sequence, limit):
@@ -120,6 +137,81 @@ def test_users_together_with_drafts_after_a_restart(smollm2: LlamaBackend, tmp_p
         together.close()
         assert [answer.tokens for [answer] in answers] == list(expected.values())
     assert answers[0][0].restored > 0
+    assert sum(answer.usage.accepted for [answer] in answers) > 0
+
+
+def test_three_choices_after_a_restart(smollm2: LlamaBackend, tmp_path: Path) -> None:
+    tokens = prompt(smollm2, QUESTIONS[2])
+    # A temperature this low is greedy, but it is not known to be: all three are computed.
+    asked = Request(
+        prompt=tokens,
+        max_tokens=ANSWER,
+        ignore_end=True,
+        n=3,
+        sampling=SamplingParams(temperature=1e-5, seed=1),
+    )
+    for _ in range(2):
+        each = restarted(tmp_path, smollm2)
+        [answers] = each.play(asked)
+        each.flush()
+        each.close()
+        assert [answer.tokens for answer in answers] == [cold(smollm2, tokens)] * 3
+    assert sum(answer.restored for answer in answers) == len(tokens) - 1
+
+
+def test_a_cancelled_answer_goes_on_after_a_restart(smollm2: LlamaBackend, tmp_path: Path) -> None:
+    # case 25
+    tokens = prompt(smollm2, QUESTIONS[0])
+    first = restarted(tmp_path, smollm2)
+    [answer] = first.submit(Request(prompt=tokens, max_tokens=50, ignore_end=True))
+    while len(answer.tokens) < 6:
+        first.engine.step()
+    first.engine.cancel(first.group)
+    first.flush()
+    first.close()
+    more = tuple(smollm2.tokenize("<|im_end|>\n<|im_start|>user\nShorter!", parse_special=True))
+    following = (*tokens, *answer.tokens, *more)
+    second = restarted(tmp_path, smollm2)
+    again = second.ask(following, ANSWER, ignore_end=True)
+    second.close()
+    assert again.tokens == cold(smollm2, following)
+    assert again.usage.computed <= len(more) + 1
+
+
+def test_memory_for_hardly_more_than_one(smollm2: LlamaBackend, tmp_path: Path) -> None:
+    # case 23
+    prompts = [prompt(smollm2, question) for question in QUESTIONS]
+    expected = [cold(smollm2, tokens) for tokens in prompts]
+    longest = max(map(len, prompts)) + ANSWER
+    with loaded("f16", kv_cells=longest + 8) as tiny:
+        for _ in range(2):
+            each = restarted(tmp_path, tiny, context_length=longest)
+            asked = [Request(prompt=tokens, max_tokens=ANSWER, ignore_end=True) for tokens in prompts]
+            answers = each.play(*asked, *asked)
+            each.flush()
+            each.close()
+            assert [answer.tokens for [answer] in answers] == expected * 2
+    assert answers[0][0].restored > 0
+
+
+def test_killed_at_fifty_points_while_it_writes(smollm2: LlamaBackend, tmp_path: Path) -> None:
+    # case 27
+    tokens = prompt(smollm2, QUESTIONS[2])[:50]
+    expected = cold(smollm2, tokens)[:3]
+    first = restarted(tmp_path / "whole", smollm2)
+    first.ask(tokens, 1, ignore_end=True)
+    first.close()
+    assert killed("copy", tmp_path, 50) > 45
+    restored = set()
+    for number in range(50):
+        each = restarted(tmp_path / str(number), smollm2)
+        while not each.service.cache.store.swept:
+            each.flush()
+        answer = each.ask(tokens, 3, ignore_end=True)
+        each.close()
+        assert answer.tokens == expected
+        restored.add(answer.restored)
+    assert {0, BLOCK, len(tokens) - 1} <= restored
 
 
 def test_the_next_turn_after_a_restart(smollm2: LlamaBackend, tmp_path: Path) -> None:

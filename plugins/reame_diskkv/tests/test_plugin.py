@@ -53,6 +53,31 @@ def test_another_question_behind_the_same_text(tmp_path: Path, common: int) -> N
             assert answer.usage.computed == 1
 
 
+@pytest.mark.parametrize("length", [2, BLOCK, BLOCK + 1, 60, 99])
+def test_a_strict_beginning_of_a_stored_prompt(tmp_path: Path, length: int) -> None:
+    # case 7: the last token is computed again, for its logits
+    with server(tmp_path) as first:
+        first.ask(LONG)
+    with server(tmp_path) as second:
+        answer = second.ask(LONG[:length], 1)
+        assert answer.said == plain(request(LONG[:length], 1))[0]
+        assert answer.usage.computed == 1
+
+
+def test_a_growing_chat_writes_little_more_than_it_is_long(tmp_path: Path) -> None:
+    # case 38
+    history = words(30)
+    with server(tmp_path, backend=FakeBackend(cells=2048), context_length=1000) as each:
+        for turn in range(40):
+            answer = each.ask(history, 8)
+            history = (*history, *answer.tokens, *words(13, salt=turn + 2)[1:])
+        written = each.counts.written_bytes
+    size = sum(path.stat().st_size for path in block_files(tmp_path))
+    assert len(history) > 700
+    # Whole blocks once; what is left of the last one again at each turn, with its header.
+    assert written < 2.5 * size
+
+
 def test_the_next_turn_of_a_conversation_recomputes_only_what_is_new(tmp_path: Path) -> None:
     # cases 15, 20: the answer is stored, too
     history = words(70)

@@ -206,6 +206,19 @@ def test_what_cannot_be_loaded_is_an_error(tmp_path: Path) -> None:
         assert (other.status_code, "another model" in other.text) == (400, True)
 
 
+def test_an_unknown_session_and_an_empty_one_change_nothing(tmp_path: Path) -> None:
+    # case 41
+    history = asked("When is high tide?")
+    with serving(tmp_path) as server:
+        known = cached_tokens(server, history) or cached_tokens(server, history)
+        session = ok(server.http.post("/v1/sessions"))["id"]
+        for body in ({}, {"messages": []}, {"prompt": ""}):
+            assert server.http.post(f"/v1/sessions/{session}/save", json=body).status_code == 400, body
+        assert server.http.post("/v1/sessions/sess_unknown/load").status_code == 404
+        assert server.http.post(f"/v1/sessions/{session}/load").status_code == 400
+        assert cached_tokens(server, history) == known > 0
+
+
 def test_a_session_that_cannot_be_stored_is_no_success(tmp_path: Path) -> None:
     with serving(tmp_path, options={"max_size_mb": 0.001}) as server:
         session = ok(server.http.post("/v1/sessions"))["id"]

@@ -242,6 +242,26 @@ def test_links_are_not_followed_and_foreign_files_not_touched(make: Make, tmp_pa
     assert sorted(path.name for path in outside.iterdir()) == ["treasure.kv"]
 
 
+def test_a_folder_that_is_a_link_works(make: Make, tmp_path: Path) -> None:
+    # case 39
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    store = make(path=tmp_path / "link")
+    store.put(A)
+    assert store.found(A) == 10
+    assert len(list((tmp_path / "real" / "blocks").glob("*/*.kv"))) == 3
+
+
+def test_folders_stay_small(make: Make) -> None:
+    # case 33
+    store = make()
+    for start in range(0, 2000, 4):
+        store.put(range(start * 10, start * 10 + 4), 20)
+    sizes = [len(list(shard.iterdir())) for shard in (store.path / "blocks").iterdir()]
+    assert sum(sizes) == 500
+    assert max(sizes) < 16
+
+
 def test_an_interrupted_write_leaves_nothing(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     # case 29
     store = make()
