@@ -9,6 +9,7 @@ from reame_core.cli.chat.commands import Leave, run_command
 from reame_core.cli.chat.options import RESET, SYSTEM
 from reame_core.cli.chat.reader import Discarded
 from reame_core.cli.chat.room import ContextFull, shortened_prompt, whole_prompt
+from reame_core.cli.chat.saved import checked_name
 from reame_core.cli.chat.status import counted, status_line
 from reame_core.cli.chat.typed import is_command, message
 from reame_core.cli.prompt import check_text
@@ -105,11 +106,10 @@ class Chat:
             self.display.remark(
                 "(at temperature 0 the same chat has the same answer; /set temperature 0.8 varies it)"
             )
-        turns = self.conversation.turns
         try:
             self.ask(question)
         finally:
-            if self.conversation.turns == turns and before.unanswered is None:
+            if self.conversation.unanswered is not None and before.unanswered is None:
                 self.conversation.messages, self.conversation.unanswered = before.messages, None
 
     def undo(self) -> None:
@@ -135,9 +135,9 @@ class Chat:
 
     def save(self, name: str, *, replace: bool) -> None:
         """Raises a UsageError; another chat of that name is replaced only where that is said."""
-        name = name or self._name or ""
-        if not name:
+        if not (name or self._name):
             raise ConfigError("the chat has no name yet: /save NAME")
+        name = checked_name(name) if name else self._name or ""
         if not self.conversation.messages:
             raise ConfigError("nothing to save: nothing has been said yet")
         if name != self._name and not replace and self.saved.exists(name):
@@ -148,6 +148,7 @@ class Chat:
 
     def load(self, name: str) -> None:
         """Go on with a saved conversation and its settings. Raises a UsageError; nothing is changed then."""
+        name = checked_name(name)
         found = self.saved.load(name)
         values = self.options.checked(found.fields)
         self.options.take(values)

@@ -38,10 +38,7 @@ class Leave(Exception):
 
 def run_command(chat: Chat, text: str) -> None:
     """Do what ``text`` says. Raises Leave for the end of the chat, a ReameError for what cannot be done."""
-    word, _, rest = text.strip().partition(" ")
-    if "\n" in word:
-        word, _, below = word.partition("\n")
-        rest = f"{below} {rest}"
+    word, rest = _first_word(text)
     _command(word).run(chat, argument(rest))
 
 
@@ -69,16 +66,19 @@ def _command(word: str) -> Command:
     )
 
 
+def _first_word(text: str) -> tuple[str, str]:
+    """(the first word, what follows it)."""
+    word, rest = [*text.split(None, 1), "", ""][:2]
+    return word, rest
+
+
 def _set(chat: Chat, text: str) -> None:
-    name, _, value = text.partition(" ")
-    if "\n" in name:
-        name, _, below = name.partition("\n")
-        value = f"{below} {value}"
+    name, value = _first_word(text)
     if not name:
         chat.display.say(shown.settings(chat))
         return
     option = chat.options.option(name)
-    if not value.strip():
+    if not value:
         chat.display.say(shown.setting(chat, option))
         return
     chat.change(option, argument(value))
@@ -95,9 +95,9 @@ def _show(chat: Chat, text: str) -> None:
 
 
 def _save(chat: Chat, text: str) -> None:
-    name, _, how = text.partition(" ")
-    if how.strip() not in ("", REPLACE):
-        raise ConfigError(f"after the name there can only be the word {REPLACE}, not {printable(how.strip())}")
+    name, how = _first_word(text)
+    if how not in ("", REPLACE):
+        raise ConfigError(f"after the name there can only be the word {REPLACE}, not {printable(how)}")
     chat.save(name, replace=bool(how))
 
 

@@ -32,6 +32,7 @@ class PlainReader:
                 write(CONTINUATION if lines else PROMPT)
                 line = sys.stdin.readline()
                 if not line:
+                    write("\n")
                     raise EOFError
                 lines += line
                 if not is_unfinished(lines):

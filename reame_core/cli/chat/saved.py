@@ -89,13 +89,7 @@ class SavedChats:
         return self._folder
 
     def _file(self, name: str) -> Path:
-        stem = name.removesuffix(SUFFIX)
-        if not _NAME.fullmatch(stem):
-            raise ConfigError(
-                f"{printable(name)} is no name for a chat: use up to 64 letters (a to z), digits, _, . and -, "
-                "the first no . and no -"
-            )
-        return self._place / f"{stem}{SUFFIX}"
+        return self._place / f"{checked_name(name)}{SUFFIX}"
 
     def _hint(self, name: str) -> str:
         names = self.names()
@@ -105,6 +99,18 @@ class SavedChats:
         if not names:
             return "none is saved yet"
         return f"there is {alternatives(names)}" if len(names) <= _LISTED else "/load lists them"
+
+
+def checked_name(name: str) -> str:
+    """The name that is meant, without a suffix. Raises ConfigError where it is none: it may name nothing
+    outside of the folder."""
+    stem = name.removesuffix(SUFFIX)
+    if not _NAME.fullmatch(stem):
+        raise ConfigError(
+            f"{printable(name)} is no name for a chat: use up to 64 letters (a to z), digits, _, . and -, the "
+            "first no . and no -"
+        )
+    return stem
 
 
 def _conversation(messages: object) -> Conversation:

@@ -346,6 +346,7 @@ def test_plain_terminals(environment: dict[str, str], start: Start) -> None:
     terminal.wait_for_prompt()
     terminal.type("\x04")
     assert terminal.wait_for_end() == 0
+    assert terminal.output.endswith(b"\n")
     assert b"\x1b" not in terminal.output
     assert terminal.current_settings() == terminal.settings
 
