@@ -11,8 +11,13 @@ import os
 import sys
 from collections import deque
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 SPIN_COUNT = "5000"
 """How often a GNU OpenMP thread looks before it sleeps at a barrier. The default spins for milliseconds:
@@ -27,11 +32,39 @@ def _calm_openmp() -> None:
         os.environ["GOMP_SPINCOUNT"] = SPIN_COUNT
 
 
+def _bindings_alone() -> ModuleType:
+    """``llama_cpp.llama_cpp`` without what the package's own ``__init__`` imports beside it (its Python API,
+    chat formats, grammars), which nobody here uses and which costs up to a tenth of a second at every start.
+    Whoever imports ``llama_cpp`` later gets all of it."""
+    package = "llama_cpp"
+    if package in sys.modules:
+        return import_module(f"{package}.{package}")
+    spec = find_spec(package)
+    if spec is None:
+        raise ModuleNotFoundError(f"No module named {package!r}", name=package)
+    sys.modules[package] = module_from_spec(spec)
+    try:
+        return import_module(f"{package}.{package}")
+    finally:
+        del sys.modules[package]
+
+
 _calm_openmp()
 
-from llama_cpp import llama_cpp as lib  # noqa: E402
+if TYPE_CHECKING:
+    from llama_cpp import llama_cpp as lib
+else:
+    lib = _bindings_alone()
 
-__all__ = ["AbortFlag", "build_version", "extra_buffer_types", "last_complaints", "lib", "read_string", "system_info"]
+__all__ = [
+    "AbortFlag",
+    "build_version",
+    "extra_buffer_types",
+    "last_complaints",
+    "lib",
+    "read_string",
+    "system_info",
+]
 
 log = logging.getLogger("reame.llama")
 
