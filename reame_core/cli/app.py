@@ -15,6 +15,8 @@ from reame_core.cli.models.show_command import show
 from reame_core.cli.plugins_command import plugins
 from reame_core.cli.run_command import run
 from reame_core.cli.serve_command import serve
+from reame_core.cli.servers.ps_command import ps
+from reame_core.cli.servers.stats_command import stats
 
 EPILOG = """\b
 Environment:
@@ -35,6 +37,8 @@ def reame() -> None:
 reame.add_command(run)
 reame.add_command(serve)
 reame.add_command(doctor)
+reame.add_command(ps)
+reame.add_command(stats)
 reame.add_command(list_models)
 reame.add_command(pull)
 reame.add_command(show)

@@ -39,6 +39,11 @@ class ApiKeys:
 
 def configured_keys(settings: ServerSettings) -> ApiKeys:
     """The keys of ``server.api_key`` and ``server.keys_file``. Raises ConfigError; no message holds a key."""
+    return ApiKeys(key_texts(settings).items())
+
+
+def key_texts(settings: ServerSettings) -> dict[str, str]:
+    """The same keys as they are, by their names: secrets."""
     entries = [(text, "server.api_key") for text in settings.api_key]
     if settings.keys_file is not None:
         entries += [(text, settings.keys_file) for text in _lines(settings.keys_file)]
@@ -56,7 +61,7 @@ def configured_keys(settings: ServerSettings) -> ApiKeys:
         if name in keys:
             raise ConfigError(f"{origin}: two keys are called {name!r}")
         keys[name] = key
-    return ApiKeys(keys.items())
+    return keys
 
 
 def _lines(file: str) -> list[str]:

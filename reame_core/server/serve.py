@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 import uvicorn
 
+from reame_core.running import announced
 from reame_core.server.api_keys import configured_keys
 from reame_core.server.app import create_app
 from reame_core.server.banner import banner
@@ -59,7 +60,7 @@ def serve(settings: Settings, open_model: Opener, note: Callable[[str], None]) -
     server = ServerState(settings, keys)
     address = address_of(listener, settings.values.server.host)
     note(f"listening on {address}, loading the model")
-    with contextlib.closing(listener):
+    with contextlib.closing(listener), announced(address):
         _Lifetime(server, listener, address, open_model, note).run()
 
 

@@ -12,9 +12,10 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from io import FileIO
     from types import TracebackType
 
 _PIECE = 1 << 20
@@ -30,7 +31,8 @@ class Part:
         self.path = path
         self._notes_path = path.with_name(path.name + ".json")
         self._identity = identity
-        self._file: BinaryIO = path.open("a+b")
+        # Without a buffer a process that is killed loses nothing that has come.
+        self._file: FileIO = path.open("a+b", buffering=0)
         self.size = os.fstat(self._file.fileno()).st_size
         notes = self._read_notes()
         self.validator: str | None = notes.get("validator")
@@ -63,7 +65,9 @@ class Part:
         self.size = done
 
     def append(self, data: bytes) -> None:
-        self._file.write(data)
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self._file.write(rest) :]
         self._hash.update(data)
         self.size += len(data)
 
@@ -88,7 +92,6 @@ class Part:
 
     def finish(self) -> None:
         """See to it that all of it is on the disk."""
-        self._file.flush()
         os.fsync(self._file.fileno())
 
     @property
