@@ -8,8 +8,11 @@ from typing import NamedTuple
 from reame_core.engine.events import Decisions
 from reame_core.plugins.api import Draft
 
-_PRIOR_TESTED, _PRIOR_ACCEPTED = 4.0, 2.4
+_PRIOR, _PRIOR_WEIGHT = 0.6, 4.0
 """A source nobody knows yet is right with 60 %, and that opinion weighs as much as four tokens."""
+_LONG_MATCH, _SURE = 6, 3
+_PRIOR_LONG, _PRIOR_LONG_AND_SURE = 0.75, 0.95
+"""What is known by 32 tokens or more was said before, and where the source is sure as well, in this place."""
 _GENERAL_MEMORY = 0.995
 _LATE_MEMORY = 0.85
 _GENERAL_WEIGHT = 4.0
@@ -53,6 +56,13 @@ def bucket(draft: Draft) -> Kind:
     return Kind(draft.label, match, belief)
 
 
+def _prior(kind: Kind) -> float:
+    """The chance of a token before anything was seen of its kind."""
+    if kind.match < _LONG_MATCH:
+        return _PRIOR
+    return _PRIOR_LONG_AND_SURE if kind.belief == _SURE else _PRIOR_LONG
+
+
 @dataclass(slots=True)
 class SourceOdds:
     """What is known of one source in general, by ``bucket``."""
@@ -61,10 +71,10 @@ class SourceOdds:
 
     def chance(self, kind: Kind) -> float:
         """The chance of one drafted token to be kept."""
-        tally = self.tallies.get(kind)
+        prior, tally = _prior(kind), self.tallies.get(kind)
         if tally is None:
-            return _PRIOR_ACCEPTED / _PRIOR_TESTED
-        return (tally.accepted + _PRIOR_ACCEPTED) / (tally.tested + _PRIOR_TESTED)
+            return prior
+        return (tally.accepted + prior * _PRIOR_WEIGHT) / (tally.tested + _PRIOR_WEIGHT)
 
     def observe(self, kind: Kind, accepted: int, rejected: bool) -> None:
         """See ``Tally``."""

@@ -212,6 +212,15 @@ def test_unknown_sources_are_believed_a_little_and_experience_counts() -> None:
     assert track.chance(other, 0.6) == pytest.approx(0.6), "in each sequence too"
 
 
+def test_what_is_known_by_a_long_match_is_believed_sooner() -> None:
+    odds = SourceOdds()
+    chances = [
+        odds.chance(bucket(Draft([1], match_length=length, confidence=confidence)))
+        for length, confidence in ((31, 1.0), (32, 0.6), (32, 0.9))
+    ]
+    assert chances == pytest.approx([0.6, 0.75, 0.95])
+
+
 def test_a_sequence_s_late_record_soon_outweighs_the_general_opinion() -> None:
     track = Track()
     kind = Kind(match=4)
