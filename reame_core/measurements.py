@@ -49,8 +49,12 @@ class HostMeasurements:
         """How to load the model here: what is set, and the fastest of what is left open, which is tried the
         first time unless ``engine.tune`` is off."""
         wish = self._settings.values.engine.extra_buffers
-        usual = Setup(threads=self._threads[0], buffers=WeightBuffers(extra=wish == "on"))
-        if wish != "auto" and len(self._threads) == 1:
+        usual = Setup(
+            threads=self._threads[0],
+            buffers=WeightBuffers(extra=wish == "on"),
+            flash_attention=self._attention[0],
+        )
+        if wish != "auto" and len(self._threads) == len(self._attention) == 1:
             return usual
         remembered = _setup_from(self._store.get(self._tuning_key))
         if remembered is not None or not self._settings.values.engine.tune:
@@ -63,18 +67,35 @@ class HostMeasurements:
         wish = self._settings.values.engine.extra_buffers
         tensors = [Tensor(t.name, t.type, len(t.shape)) for t in self._header.tensors]
         buffers = candidates(tensors) if wish == "auto" else [WeightBuffers(extra=wish == "on")]
-        tuning = tune(self._path, buffers, self._threads, progress=self._progress, trial=trial)
+        tuning = tune(self._path, buffers, self._threads, self._attention, progress=self._progress, trial=trial)
         best = tuning.best.setup
         self._store.put(
             self._tuning_key,
-            {"threads": best.threads, "extra": best.buffers.extra, "repacked": list(best.buffers.repacked)},
+            {
+                "threads": best.threads,
+                "extra": best.buffers.extra,
+                "repacked": list(best.buffers.repacked),
+                "flash_attention": best.flash_attention,
+            },
         )
         return tuning
 
     @property
+    def _attention(self) -> Sequence[bool]:
+        """Whether flash attention may be used, what is tried first in front. Without it llama.cpp keeps no
+        quantised cells, and its rows are bit-identical for fewer batch shapes."""
+        values = self._settings.values
+        wish = values.engine.flash_attention
+        if values.engine.exact or values.model.kv_cache_type != "f16":
+            return (True,)
+        return (True, False) if wish == "auto" else (wish == "on",)
+
+    @property
     def _tuning_key(self) -> str:
         numbers = " or ".join(map(str, self._threads))
-        return f"tuning | {self._host} | {self._settings.values.engine.extra_buffers} | {numbers} threads"
+        attention = " or ".join("on" if flash else "off" for flash in self._attention)
+        buffers = self._settings.values.engine.extra_buffers
+        return f"tuning | {self._host} | {buffers} | {numbers} threads | flash attention {attention}"
 
     def exact_shapes(self, backend: LlamaBackend) -> ExactShapes:
         """Measured the first time."""
@@ -116,7 +137,8 @@ class HostMeasurements:
     def _variant(self) -> str:
         setup = self.setup
         kv_type = self._settings.values.model.kv_cache_type
-        return f"{self._host} | {setup.threads} threads | {setup.buffers.label} | {kv_type}"
+        attention = "" if setup.flash_attention else " | no flash attention"
+        return f"{self._host} | {setup.threads} threads | {setup.buffers.label} | {kv_type}{attention}"
 
     def namespace(self) -> Mapping[str, str]:
         """Everything that changes what KV cells hold."""
@@ -124,7 +146,7 @@ class HostMeasurements:
             "model": self._fingerprint,
             "kv_cache_type": self._settings.values.model.kv_cache_type,
             "weight_buffers": self.setup.buffers.label,
-            "flash_attention": "on",
+            "flash_attention": "on" if self.setup.flash_attention else "off",
             "sliding_window_cache": "full",
             "build": build_version(),
         }
@@ -132,6 +154,12 @@ class HostMeasurements:
 
 def _setup_from(remembered: object) -> Setup | None:
     match remembered:
-        case {"threads": int(threads), "extra": bool(extra), "repacked": list(repacked)} if threads > 0:
-            return Setup(threads=threads, buffers=WeightBuffers(extra, tuple(repacked)))
+        case {
+            "threads": int(threads),
+            "extra": bool(extra),
+            "repacked": list(repacked),
+            "flash_attention": bool(flash),
+        } if threads > 0:
+            buffers = WeightBuffers(extra, tuple(repacked))
+            return Setup(threads=threads, buffers=buffers, flash_attention=flash)
     return None

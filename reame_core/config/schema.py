@@ -104,6 +104,13 @@ class EngineSettings(Section, frozen=True):
         Literal["auto", "on", "off"],
         Meta(description="llama.cpp's repacked weights. `auto`: what is fastest here, by `tune`."),
     ] = "auto"
+    flash_attention: Annotated[
+        Literal["auto", "on", "off"],
+        Meta(
+            description="llama.cpp's fused attention. `auto`: what is fastest here, by `tune`. Always on in "
+            "exact mode and for quantised KV cells, which need it."
+        ),
+    ] = "auto"
     max_rows: Annotated[
         Annotated[int, Meta(ge=1, le=4096)],
         Meta(description="Rows in one batch."),

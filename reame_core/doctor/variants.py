@@ -32,7 +32,14 @@ def variants(chosen: Setup, logical: int) -> list[Variant]:
         for rows in (256, 512)
         if rows != chosen.batch_rows
     ]
-    found.append(Variant("flash attention off", replace(chosen, flash_attention=False)))
+    other = "off" if chosen.flash_attention else "on"
+    found.append(
+        Variant(
+            f"flash attention {other}",
+            replace(chosen, flash_attention=not chosen.flash_attention),
+            f'set engine.flash_attention = "{other}"',
+        )
+    )
     found += [
         Variant(f"KV memory as {kind}", replace(chosen, kv_type=kind))
         for kind in ("q8_0", "q4_0")

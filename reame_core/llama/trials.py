@@ -16,9 +16,13 @@ from reame_core.llama.model import WeightBuffers
 
 log = logging.getLogger("reame.llama")
 
-PROMPT_ROWS, ANSWER_TOKENS = 64, 64
-"""The request whose time decides: this much prompt that nobody has computed before, this long an answer. What
-prompts have in common is remembered, so decoding counts for more than in the requests themselves."""
+PROMPT_ROWS, ANSWER_TOKENS, DRAFTS = 64, 48, 2
+"""The request whose time decides: this much prompt that nobody has computed before, so many tokens one by one
+and so many batches with a draft. What prompts have in common is remembered, so decoding counts for more than
+in the requests themselves."""
+DRAFT_ROWS = 16
+"""Of a batch with a draft, and of a short prompt behind what is remembered. Attention is its larger part
+there."""
 _SECONDS_PER_GB = 120
 _LEAST_SECONDS = 60
 
@@ -39,14 +43,16 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """In milliseconds: a one-row batch, and one row of a large batch."""
+    """In milliseconds, behind some hundreds of tokens: a one-row batch, one row of a large batch, and a batch
+    of ``DRAFT_ROWS`` rows that all yield logits."""
 
     decode_ms: float
     prefill_ms: float
+    draft_ms: float
 
     @property
     def typical_request(self) -> float:
-        return ANSWER_TOKENS * self.decode_ms + PROMPT_ROWS * self.prefill_ms
+        return ANSWER_TOKENS * self.decode_ms + PROMPT_ROWS * self.prefill_ms + DRAFTS * self.draft_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ REPACKABLE = ("Q4_K", "Q4_0", "Q8_0", "IQ4_NL", "Q2_K")
 """Types that ggml can repack on one processor or another."""
 WORTH_A_COPY = 0.97
 """Repacked weights are a second copy in memory: they have to be faster than this share of plain ones. Another
-number of threads than one a core has to be as much better."""
+number of threads than one a core, or another attention, has to be as much better."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +57,24 @@ def tune(
     path: Path,
     buffers: Sequence[WeightBuffers],
     threads: Sequence[int],
+    attention: Sequence[bool] = (True,),
     *,
     progress: Callable[[str], None],
     trial: Trial = try_out,
 ) -> Tuning:
-    """Try ``buffers`` with the first of ``threads``, then the other numbers of threads with the best buffers.
-    The first of each stays unless another one is clearly faster."""
+    """Try ``buffers`` with the first of ``threads`` and of ``attention`` (flash attention or not), then the
+    other numbers of threads with the best buffers, and the other kind of attention with the best of both. The
+    first of each stays unless another one is clearly faster."""
     search = _Search(path, progress, trial)
-    best = search.first(Setup(threads=threads[0], buffers=buffers[0]), f"weights {buffers[0].label}")
+    first = Setup(threads=threads[0], buffers=buffers[0], flash_attention=attention[0])
+    best = search.first(first, f"weights {buffers[0].label}")
     for layout in buffers[1:]:
         best = search.better(best, replace(best.setup, buffers=layout), f"weights {layout.label}")
     for count in threads[1:]:
         best = search.better(best, replace(best.setup, threads=count), f"{count} threads")
+    for flash in attention[1:]:
+        label = f"flash attention {'on' if flash else 'off'}"
+        best = search.better(best, replace(best.setup, flash_attention=flash), label)
     return Tuning(best, tuple(search.outcomes))
 
 
@@ -102,6 +108,6 @@ class _Search:
             return best
         if best.speed is None:
             return outcome
-        plain = best.setup.buffers == WeightBuffers() or setup.threads != best.setup.threads
-        limit = best.speed.typical_request * (WORTH_A_COPY if plain else 1)
+        other_copy = setup.buffers != best.setup.buffers and best.setup.buffers != WeightBuffers()
+        limit = best.speed.typical_request * (1 if other_copy else WORTH_A_COPY)
         return outcome if outcome.speed.typical_request < limit else best

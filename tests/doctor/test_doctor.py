@@ -71,7 +71,7 @@ def examined(
         if setup.buffers.extra:
             return Outcome(setup, None, CRASH)
         different = speeds.get(f"threads{setup.threads}") or (setup.spin and speeds.get("spin"))
-        return Outcome(setup, different or Speed(20.0, 2.0))
+        return Outcome(setup, different or Speed(20.0, 2.0, 10))
 
     settings = load_settings([], environment={"REAME_MODEL__THREADS": "2"})
     return examine_model(settings, model, machine, thorough=thorough, progress=lambda line: None, trial=trial)
@@ -96,7 +96,7 @@ def test_the_choice_is_remembered_for_later_starts(model: ResolvedModel) -> None
 
 
 def test_what_would_be_clearly_faster_is_said_with_what_to_do(model: ResolvedModel) -> None:
-    patient = examined(model, threads4=Speed(10.0, 1.0), spin=Speed(19.9, 2.0))
+    patient = examined(model, threads4=Speed(10.0, 1.0, 5), spin=Speed(19.9, 2.0, 10))
     assert "4 threads: 2.00 times as fast here; set model.threads = 4" in patient.remarks
     assert not any("GOMP" in remark for remark in patient.remarks)
 

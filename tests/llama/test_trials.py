@@ -41,11 +41,14 @@ def test_a_trial_that_crashes_hangs_or_babbles_is_a_finding(outcome: Outcome, fa
 
 @pytest.mark.parametrize(
     "outcome",
-    ["import json, os, sys; json.load(sys.stdin); print(json.dumps({'decode_ms': 2.5, 'prefill_ms': 0.5}))"],
+    [
+        "import json, sys; json.load(sys.stdin); "
+        "print(json.dumps({'decode_ms': 2.5, 'prefill_ms': 0.5, 'draft_ms': 10}))"
+    ],
     indirect=True,
 )
 def test_a_trial_that_ends_well_has_a_speed(outcome: Outcome) -> None:
-    assert outcome.speed == trials.Speed(2.5, 0.5)
+    assert outcome.speed == trials.Speed(2.5, 0.5, 10)
     assert outcome.failure == ""
 
 

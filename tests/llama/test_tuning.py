@@ -46,19 +46,19 @@ def test_matrices_of_the_layers_are_tried_by_type_and_plain_weights_first() -> N
 
 
 def test_the_fastest_survivor_wins() -> None:
-    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(7, 1.1), Q8_0: Speed(9, 1)}) == Q4_K
+    assert winner({PLAIN: Speed(10, 1, 10), Q4_K: Speed(7, 1.1, 10), Q8_0: Speed(9, 1, 10)}) == Q4_K
 
 
 def test_slow_prefill_can_lose_what_fast_decoding_wins() -> None:
-    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(7, 5)}) == PLAIN
+    assert winner({PLAIN: Speed(10, 1, 10), Q4_K: Speed(7, 5, 10)}) == PLAIN
 
 
 def test_plain_weights_win_unless_others_are_clearly_faster() -> None:
-    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(9.9, 0.99)}) == PLAIN
+    assert winner({PLAIN: Speed(10, 1, 10), Q4_K: Speed(9.9, 0.99, 10)}) == PLAIN
 
 
 def test_between_two_copies_the_faster_one_wins() -> None:
-    assert winner({PLAIN: Speed(10, 1), Q4_K: Speed(8, 1), Q8_0: Speed(7.9, 1)}) == Q8_0
+    assert winner({PLAIN: Speed(10, 1, 10), Q4_K: Speed(8, 1, 10), Q8_0: Speed(7.9, 1, 10)}) == Q8_0
 
 
 def test_nothing_survives() -> None:
@@ -67,12 +67,27 @@ def test_nothing_survives() -> None:
 
 
 def test_only_what_survives_can_win() -> None:
-    assert winner({Q4_K: Speed(20, 1)}) == Q4_K
+    assert winner({Q4_K: Speed(20, 1, 10)}) == Q4_K
 
 
-@pytest.mark.parametrize(("of_four", "chosen"), [(Speed(5, 1), 4), (Speed(6.9, 1), 2), (Speed(8, 1), 2)])
+@pytest.mark.parametrize(
+    ("of_four", "chosen"), [(Speed(5, 1, 10), 4), (Speed(6.9, 1, 10), 2), (Speed(8, 1, 10), 2)]
+)
 def test_other_numbers_of_threads_are_tried_with_the_best_buffers(of_four: Speed, chosen: int) -> None:
-    tuning = tuned({(PLAIN, 2): Speed(10, 1), (Q4_K, 2): Speed(7, 1), (Q4_K, 4): of_four}, [2, 4])
+    tuning = tuned({(PLAIN, 2): Speed(10, 1, 10), (Q4_K, 2): Speed(7, 1, 10), (Q4_K, 4): of_four}, [2, 4])
     assert (tuning.outcomes[-1].setup.buffers, tuning.outcomes[-1].setup.threads) == (Q4_K, 4)
     assert tuning.best.setup.buffers == Q4_K
     assert tuning.best.setup.threads == chosen
+
+
+@pytest.mark.parametrize(("without", "chosen"), [(Speed(10, 1, 100), True), (Speed(10, 1, 50), False)])
+def test_the_other_attention_is_tried_with_the_best_of_all_else(without: Speed, chosen: bool) -> None:
+    tried: list[Setup] = []
+
+    def trial(file: Path, setup: Setup) -> Outcome:
+        tried.append(setup)
+        return Outcome(setup, Speed(10, 1, 100) if setup.flash_attention else without)
+
+    tuning = tune(PATH, [PLAIN], [2], [True, False], progress=lambda line: None, trial=trial)
+    assert [setup.flash_attention for setup in tried] == [True, False]
+    assert tuning.best.setup.flash_attention is chosen

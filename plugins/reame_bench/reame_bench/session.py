@@ -54,7 +54,7 @@ def run(options: BenchOptions) -> None:
 def _measure(options: BenchOptions, results: Results) -> None:
     size = options.measured_size
     plan = Plan(
-        workloads=_workloads(options.names),
+        workloads=_workloads(options.names or size.workloads),
         contestants=choose(options.servers, options.llama_server, options.draft),
         jobs=jobs(options),
         size=size,
