@@ -60,9 +60,9 @@ class Compiler:
             return "nothing is permitted by it", None
         return "", matcher
 
-    def constraint(self, matcher: LLMatcher) -> GrammarConstraint:
+    def constraint(self, matcher: LLMatcher, *, is_json: bool) -> GrammarConstraint:
         """A constraint at the beginning of what ``matcher`` permits."""
-        return GrammarConstraint(matcher.deep_copy(), self.tokenizer)
+        return GrammarConstraint(matcher.deep_copy(), self.tokenizer, is_json=is_json)
 
 
 def _reason(error: str) -> str:

@@ -10,15 +10,20 @@ from llguidance import LLMatcher
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from reame_suggeritore.structured.drafts import Guide
     from reame_suggeritore.structured.tokenizer import Tokenizer
 
 
 class GrammarConstraint:
     """A ``Constraint`` (see ``reame_core.plugins.api``) that follows ``matcher``, which becomes its own."""
 
-    def __init__(self, matcher: LLMatcher, tokenizer: Tokenizer) -> None:
+    def __init__(self, matcher: LLMatcher, tokenizer: Tokenizer, *, is_json: bool) -> None:
         self._matcher = matcher
         self._tokenizer = tokenizer
+        self.is_json = is_json
+        """Whether the answer is JSON or has JSON in it."""
+        self.guide: Guide | None = None
+        """What the drafts for it know, from the first one on."""
 
     @property
     def complete(self) -> bool:

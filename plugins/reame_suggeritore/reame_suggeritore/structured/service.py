@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reame_core.errors import InvalidRequest
 from reame_core.plugins.api import FieldService
 from reame_suggeritore.structured.compiler import Compiler
-from reame_suggeritore.structured.drafts import forced_draft
+from reame_suggeritore.structured.drafts import draft_for
 from reame_suggeritore.structured.fields import ANSWER_FIELDS, REPLACED_FIELDS, TOOL_FIELDS, Wish, read_answer
 from reame_suggeritore.structured.grammar import Grammar, in_lark, of_schema
 from reame_suggeritore.structured.reply import ToolReplyParser
@@ -60,7 +60,7 @@ class Structure:
 
     def propose(self, sequence: SequenceView, limit: int) -> Draft | None:
         """What the constraint of ``sequence`` lets expect, if anything."""
-        return forced_draft(sequence, limit)
+        return draft_for(sequence, limit, self.tokenizer)
 
     def _service(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from reame_suggeritore.structured.grammar import Grammar, quoted
@@ -29,17 +30,18 @@ class Thinking:
     def maker(self, compiler: Compiler, grammar: Grammar, *, chat: bool) -> ConstraintMaker:
         """What makes the constraints of answers that obey ``grammar``. Compiles all that it may need. Raises
         InvalidRequest."""
+        start = partial(compiler.constraint, is_json=grammar.is_json)
         at_once = compiler.compile(grammar)
         if not chat or not self.possible:
-            return lambda prompt: compiler.constraint(at_once)
+            return lambda prompt: start(at_once)
         begun = compiler.compile(_behind(grammar, f"start: {_TAIL}"))
         either = compiler.compile(_behind(grammar, f"start: @answer | {quoted(OPEN)} {_TAIL}"))
 
         def make(prompt: Sequence[int]) -> Constraint:
             end = self._end(prompt)
             if end.endswith(CLOSE):
-                return compiler.constraint(at_once)
-            return compiler.constraint(begun if end.endswith(OPEN) else either)
+                return start(at_once)
+            return start(begun if end.endswith(OPEN) else either)
 
         return make
 
