@@ -65,6 +65,8 @@ class Segment:
 
     def find(self, query: Query, least: int) -> Found | None:
         """The places with the longest past in common, of at least ``least`` tokens, with ``query``."""
+        if len(query.context) < least:
+            return None
         bucket = query.gram_hash >> self._shift
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
         if low == high:
@@ -74,8 +76,11 @@ class Segment:
             return None
         key, context = query.key, self._contexts_of(query)
         nearest = bisect_left(order, key, key=context)
-        length = max(common_words(key, context(index)) for index in order[max(0, nearest - 1) : nearest + 1])
-        return Found(self, query, length, order, nearest) if length >= least else None
+        # Nearly all segments know nothing as long as what another one has: that is seen at a glance.
+        enough = key[: least * _WORD]
+        neighbours = [context(index) for index in order[max(0, nearest - 1) : nearest + 1]]
+        lengths = [common_words(key, each) for each in neighbours if each.startswith(enough)]
+        return Found(self, query, max(lengths), order, nearest) if lengths else None
 
     def _holds_gram(self, order: range, gram: bytes) -> bool:
         """Most buckets are full of other grams, and few."""

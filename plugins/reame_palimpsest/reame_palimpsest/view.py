@@ -38,8 +38,8 @@ class View:
         query = Query(tokens)
         best: Found | FoundLive | None = None
         for source in self.sources:
-            found = source.find(query, least)
-            if found is not None and (best is None or found.length > best.length):
+            found = source.find(query, least if best is None else best.length + 1)
+            if found is not None:
                 best = found
                 if best.length == len(query.context):
                     break
