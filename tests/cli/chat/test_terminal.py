@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).parent / "chat_process.py"
 REPLIES = {
     "hello": "**Hi** there",
+    "please": "fine",
     "story": "one two three four five six seven eight",
     "fruits": "- apple\n- pear\n\nThat is all.",
     "wide": "你好 é 👩‍🚀",
@@ -186,14 +187,14 @@ def test_ctrl_c_at_the_prompt(start: Start) -> None:
 def test_several_lines(start: Start, home: Path) -> None:
     terminal = start()
     terminal.wait_for_prompt()
-    terminal.type("one\x1b\rtwo\r")  # Alt-Enter
+    terminal.type("one\x1b\rplease\r")  # Alt-Enter
     terminal.wait_for("remembered")
     terminal.wait_for_prompt()
-    terminal.type('"""three\rfour\r"""\r')
+    terminal.type('"""three\rplease\r"""\r')
     terminal.wait_for(lambda: terminal.text().count("remembered") == 2)
     terminal.wait_for_prompt()
-    terminal.type("\x1b[200~five\nsix\n\nseven\x1b[201~")  # pasted
-    terminal.wait_for("... seven")
+    terminal.type("\x1b[200~five\nsix\n\nplease\x1b[201~")  # pasted
+    terminal.wait_for("\n...\n... please")
     assert terminal.text().count("remembered") == 2  # nothing was sent
     terminal.type("\r")
     terminal.wait_for(lambda: terminal.text().count("remembered") == 3)
@@ -203,7 +204,7 @@ def test_several_lines(start: Start, home: Path) -> None:
     terminal.wait_for_prompt()
     saved = json.loads((home / "state" / "chats" / "lines.json").read_text())
     asked = [message["content"] for message in saved["messages"] if message["role"] == "user"]
-    assert asked == ["one\ntwo", "three\nfour", "five\nsix\n\nseven"]
+    assert asked == ["one\nplease", "three\nplease", "five\nsix\n\nplease"]
 
 
 def test_what_is_typed_meanwhile_waits_unseen(start: Start) -> None:
@@ -240,7 +241,7 @@ def test_earlier_chats_are_a_key_away(start: Start, home: Path) -> None:
     second.type("/set history off\r")
     second.wait_for("history is false")
     second.wait_for_prompt()
-    second.type("private\r")
+    second.type("private please\r")
     second.wait_for("remembered")
     second.wait_for_prompt()
     second.type("\x04")
@@ -335,7 +336,7 @@ def test_plain_terminals(environment: dict[str, str], start: Start) -> None:
     terminal.wait_for_prompt()
     terminal.type('"""one\n')
     terminal.wait_for("...")
-    terminal.type('two"""\n')
+    terminal.type('please"""\n')
     terminal.wait_for(lambda: terminal.text().count("remembered") == 2)
     terminal.wait_for_prompt()
     terminal.type("\x03")
