@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,8 +27,10 @@ MOST = 9
 TEMPERATURE = 0.7
 """Of all explorers, so that the first five of nine are the five of a smaller vote."""
 MAX_TOKENS = 90
-AT_ONCE = 7
-"""Items computed side by side."""
+ROWS = 63
+"""Candidates computed side by side."""
+AT_ONCE = 10
+"""Items under way: more than have rows, so that no row is ever idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,65 +55,74 @@ class Answered:
 def generate(
     model: Path, count: int, seed: int, file: Path, seconds: float, progress: Callable[[str], None]
 ) -> None:
-    """Answer the items that ``file`` does not hold yet, and add them to it, as long as ``seconds`` allow."""
+    """Answer the items that ``file`` does not hold yet, and add each to it, as long as ``seconds`` allow."""
     begun = time.monotonic()
-    quiz = make_quiz(count, seed)
     answered = load(file) if file.exists() else []
-    missing = [item for item in quiz if item.number not in {each.item.number for each in answered}]
+    known = {each.item.number for each in answered}
+    missing = deque(item for item in make_quiz(count, seed) if item.number not in known)
     if not missing:
         return
-    with conclave_session(model, AT_ONCE * MOST, max_draft=0) as session:
+    with conclave_session(model, ROWS, max_draft=0) as session:
         progress(f"loaded after {time.monotonic() - begun:.0f} s")
-        for start in range(0, len(missing), AT_ONCE):
-            batch = missing[start : start + AT_ONCE]
-            before = time.monotonic()
-            answered += _answers(session, batch, seed)
-            spent = time.monotonic() - before
-            save(file, answered)
-            progress(f"{len(answered)} of {count} items, {spent:.0f} s for the last {len(batch)}")
-            if time.monotonic() - begun + 1.2 * spent > seconds:
-                break
+        running: list[_Running] = []
+        events: SimpleQueue[tuple[_Running, list[Event]]] = SimpleQueue()
+        while (running or missing) and time.monotonic() - begun < seconds:
+            while missing and len(running) < AT_ONCE:
+                running.append(_Running(missing.popleft()))
+                one = running[-1]
+                session.worker.submit(
+                    _request(session, one.item, seed), lambda batch, one=one: events.put((one, batch))
+                )
+            one, batch = events.get()
+            one.take(batch)
+            if one.done:
+                running.remove(one)
+                answered.append(one.answered)
+                save(file, answered)
+                progress(f"{len(answered)} of {count} items after {time.monotonic() - begun:.0f} s")
 
 
-def _answers(session: Session, items: Sequence[Item], seed: int) -> list[Answered]:
-    events: SimpleQueue[tuple[int, list[Event]]] = SimpleQueue()
-    for index, item in enumerate(items):
-        session.worker.submit(_request(session, item, seed), lambda batch, i=index: events.put((i, batch)))
-    texts = [[""] * MOST for _ in items]
-    logprobs = [[0.0] * MOST for _ in items]
-    ends: dict[tuple[int, int], Finished] = {}
-    while len(ends) < len(items) * MOST:
-        index, batch = events.get()
-        for event in batch:
+class _Running:
+    """An item whose candidates are being generated."""
+
+    def __init__(self, item: Item) -> None:
+        self.item = item
+        self._texts = [""] * MOST
+        self._logprobs = [0.0] * MOST
+        self._ends: dict[int, Finished] = {}
+
+    def take(self, events: list[Event]) -> None:
+        """Raises the error of a candidate that failed."""
+        for event in events:
             match event:
                 case TextDelta():
-                    texts[index][event.choice] += event.text
-                    logprobs[index][event.choice] += sum(each.logprob for each in event.logprobs)
+                    self._texts[event.choice] += event.text
+                    self._logprobs[event.choice] += sum(each.logprob for each in event.logprobs)
                 case Finished():
-                    ends[index, event.choice] = event
+                    self._ends[event.choice] = event
                 case Failed():
                     raise event.error
-    return [
-        Answered(
-            item,
+
+    @property
+    def done(self) -> bool:
+        return len(self._ends) == MOST
+
+    @property
+    def answered(self) -> Answered:
+        ends = [self._ends[choice] for choice in range(MOST)]
+        return Answered(
+            self.item,
             tuple(
-                Said(
-                    texts[index][choice],
-                    ends[index, choice].usage.completion,
-                    ends[index, choice].reason == "length",
-                    logprobs[index][choice],
-                )
-                for choice in range(MOST)
+                Said(text, end.usage.completion, end.reason == "length", logprob)
+                for text, end, logprob in zip(self._texts, ends, self._logprobs, strict=True)
             ),
         )
-        for index, item in enumerate(items)
-    ]
 
 
 def _request(session: Session, item: Item, seed: int) -> Request:
     rules = read_rules({"n": MOST, "temperature": TEMPERATURE}, ConclaveOptions())
     return Request(
-        prompt=session.chat_tokens([{"role": "user", "content": item.prompt}]),
+        prompt=session.chat_tokens(item.messages),
         stop=session.chat_stops,
         max_tokens=MAX_TOKENS,
         n=MOST,

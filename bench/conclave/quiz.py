@@ -10,7 +10,15 @@ from typing import Literal
 Kind = Literal["arithmetic", "words", "extraction"]
 SHARES: dict[Kind, int] = {"arithmetic": 3, "words": 3, "extraction": 1}
 """How many of each kind come in turn."""
-INSTRUCTION = "Think in one short line, then end with a line `Answer: ` and nothing but the answer."
+INSTRUCTION = """Work in short steps on one line, then write the answer on a line of its own.
+
+Question: What is 4 * 6 + 5 * 3?
+4 * 6 = 24; 5 * 3 = 15; 24 + 15 = 39
+Answer: 39
+
+Question: Tom has 3 bags of 8 apples and eats 5. How many are left?
+3 * 8 = 24; 24 - 5 = 19
+Answer: 19"""
 
 _NAMES = ("Anna", "Bruno", "Carla", "Dario", "Elena", "Fabio", "Greta", "Hugo")
 _THINGS = ("lamps", "chairs", "books", "bottles", "tiles", "boxes", "pens", "plates")
@@ -27,8 +35,11 @@ class Item:
     answer: str
 
     @property
-    def prompt(self) -> str:
-        return f"{self.question}\n{INSTRUCTION}"
+    def messages(self) -> list[dict[str, object]]:
+        return [
+            {"role": "system", "content": INSTRUCTION},
+            {"role": "user", "content": f"Question: {self.question}"},
+        ]
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)

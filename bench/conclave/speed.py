@@ -80,7 +80,7 @@ def warm_up(session: Session, item: Item) -> None:
 
 def _request(session: Session, item: Item) -> Request:
     return Request(
-        prompt=session.chat_tokens([{"role": "user", "content": item.prompt}]),
+        prompt=session.chat_tokens(item.messages),
         stop=session.chat_stops,
         max_tokens=MAX_TOKENS,
     )

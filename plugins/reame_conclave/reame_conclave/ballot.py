@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from reame_conclave.judges.answer import Answer
+from reame_conclave.judges.markup import behind_thoughts
 from reame_conclave.poll import Poll, Vote
 from reame_conclave.rules import Rules
 from reame_conclave.siblings import Siblings
@@ -53,8 +54,8 @@ class Ballot:
         return Poll(len(group.candidates), frozenset(running), tuple(whole), tuple(cut))
 
     def _vote(self, candidate: Candidate) -> Vote:
-        choice = candidate.choice
+        choice, text = candidate.choice, behind_thoughts(candidate.text)
         if choice not in self.answers:
-            self.answers[choice] = self.rules.judge.read(candidate.text)
+            self.answers[choice] = self.rules.judge.read(text)
         place = candidate.place if candidate.place is not None else choice
-        return Vote(choice, place, self.answers[choice], candidate.text, candidate.logprob)
+        return Vote(choice, place, self.answers[choice], text, candidate.logprob)

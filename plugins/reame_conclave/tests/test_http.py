@@ -14,7 +14,7 @@ from reame_core.hookspecs import hookimpl
 from reame_core.plugins.api import ApiRequest, FieldService
 from reame_core.testing import FakeBackend, RuleConstraint
 from tests.server.support import GatedBackend, Running, chat_body, content_of
-from tests.server.test_disconnect import connected
+from tests.server.test_disconnect import connected, read_until
 
 REPLIES = {"Say hi": "Hello there!", "How many": "It is 5.", "Sum": "3 + 2 = 5"}
 
@@ -194,6 +194,19 @@ def test_case_111_a_client_that_leaves_stops_all_candidates(stream: bool, window
         assert running.chat("Say hi", max_tokens=3).status_code == 200
 
 
+def test_a_stream_is_kept_alive_until_the_vote_is_over() -> None:
+    body = chat_body("How many", temperature=0, max_tokens=40, stream=True, **vote(n=3, judge="number"))
+    backend = GatedBackend(cells=4096, replies=REPLIES)
+    with serving(backend=backend, keep_alive_s=0.02) as running:
+        running.gate.hold()
+        with connected(running, body) as connection:
+            silent = read_until(connection, b": keep-alive")
+            assert b"200 OK" in silent
+            assert b"data:" not in silent
+            running.gate.allow(None)
+            assert b"It is 5." in read_until(connection, b"data: [DONE]")
+
+
 def test_metrics() -> None:
     with serving(backend=FakeBackend(cells=4096, replies=REPLIES)) as running:
         assert 'reame_conclave_votes_total{decided_by="votes"} 0.0' in running.http.get("/metrics").text
@@ -214,7 +227,7 @@ class Digits:
         return FieldService(
             fields=frozenset({"response_format"}),
             constraint=lambda _: RuleConstraint(_one_digit),
-            parser=Trimmed,
+            parser=lambda _: Trimmed(),
         )
 
 

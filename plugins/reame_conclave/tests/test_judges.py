@@ -12,7 +12,7 @@ from reame_conclave.judges.answer import Answer, Judge
 from reame_conclave.judges.auto import Auto
 from reame_conclave.judges.json_value import JsonField, JsonValue
 from reame_conclave.judges.marker import Marker
-from reame_conclave.judges.markup import READ
+from reame_conclave.judges.markup import READ, behind_thoughts
 from reame_conclave.judges.pattern import LONGEST_PATTERN, Pattern
 from reame_conclave.judges.prose import Prose, similarities
 from reame_conclave.judges.registry import JUDGES
@@ -225,6 +225,21 @@ def test_auto(text: str, answer: Any) -> None:
         assert found[0] == "text"
     else:
         assert found == answer
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Paris", "Paris"),
+        ("<think>London? No.</think>\nParis", "\nParis"),
+        ("London? No.</think>Paris", "Paris"),
+        ("<think>London? Perhaps", ""),
+        ("a</think>b<think>c</think>d", "d"),
+        ("", ""),
+    ],
+)
+def test_thoughts_are_no_answer(text: str, said: str) -> None:
+    assert behind_thoughts(text) == said
 
 
 def test_prose_is_compared_by_its_words() -> None:

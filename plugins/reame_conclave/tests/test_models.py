@@ -7,10 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from plugins.reame_conclave.tests.support import contested, hooks, started
+from reame_core.engine.engine import Engine, EngineOptions
+from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.request import Request
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.models.catalogue import resolve
-from tests.engine.support import engine_on, play
+from reame_core.testing import RuleConstraint
+from tests.engine.support import Answers
 
 pytestmark = pytest.mark.model
 
@@ -26,20 +29,29 @@ def backend() -> Iterator[LlamaBackend]:
     opened.close()
 
 
+def play(backend: LlamaBackend, request: Request, hooks: EngineHooks | None = None) -> Answers:
+    """What becomes of ``request`` on an engine whose memory is empty."""
+    backend.clear()
+    engine = Engine(backend, EngineOptions(context_length=128, parallel=5, price_drafts=False), hooks)
+    answers = Answers(request)
+    engine.submit(request, answers)
+    while engine.step():
+        pass
+    assert answers.done
+    return answers
+
+
 def question(backend: LlamaBackend) -> Request:
     return Request(prompt=tuple(backend.tokenize(QUESTION, parse_special=True)), max_tokens=20)
 
 
 def test_candidate_0_is_the_plain_greedy_answer_and_the_same_vote_comes_again(backend: LlamaBackend) -> None:
     plain = question(backend)
-    backend.clear()
-    [alone] = play(engine_on(backend, context_length=256), plain)
+    alone = play(backend, plain)
     votes = []
     for drafts in (False, True):
-        backend.clear()
         request, ballot = contested(plain, n=5, stop="never")
-        engine = engine_on(backend, hooks(started(), drafts=drafts), context_length=128, parallel=5)
-        [answers] = play(engine, request)
+        answers = play(backend, request, hooks(started(), drafts=drafts))
         assert answers[0].said == alone[0].said
         assert sum(answer.usage.computed for answer in answers) == len(plain.prompt) + 4, "one prefill"
         assert ballot.verdict is not None
@@ -50,15 +62,12 @@ def test_candidate_0_is_the_plain_greedy_answer_and_the_same_vote_comes_again(ba
 
 def test_structured_output_of_candidates(backend: LlamaBackend) -> None:
     """Several candidates under one constraint each, chosen by the value they give."""
-    from reame_core.testing import RuleConstraint
-
     digits = {token for digit in range(10) for token in backend.tokenize(str(digit))}
     end = max(backend.info.end_tokens)
 
     def one_digit(said: tuple[int, ...]) -> set[int]:
         return digits if not said else {end}
 
-    backend.clear()
     request, ballot = contested(
         Request(
             prompt=question(backend).prompt,
@@ -69,7 +78,7 @@ def test_structured_output_of_candidates(backend: LlamaBackend) -> None:
         temperature=2.0,
         judge="number",
     )
-    [answers] = play(engine_on(backend, hooks(started()), context_length=128, parallel=5), request)
+    answers = play(backend, request, hooks(started()))
     assert all(answer.text.strip().isdecimal() for answer in answers if answer.reason == "stop")
     assert ballot.verdict is not None
     assert ballot.verdict.consensus >= 1

@@ -38,6 +38,12 @@ def plain(text: str) -> str:
     return text
 
 
+def behind_thoughts(text: str) -> str:
+    """What a reasoning model says when it has thought: what it considered on the way is no answer."""
+    thoughts, mark, said = text.rpartition("</think>")
+    return said if mark else thoughts + said.partition("<think>")[0]
+
+
 def _fraction(match: re.Match[str]) -> str:
     before, top, bottom, tens, ones = match.groups()
     return f"{before} {top or tens}/{bottom or ones}" if before else f"{top or tens}/{bottom or ones}"
