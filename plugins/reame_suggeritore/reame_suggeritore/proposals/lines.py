@@ -25,6 +25,8 @@ PROSE: tuple[Form, ...] = (
 """In the order in which they are tried."""
 PROGRAM: tuple[Form, ...] = (Fences(), Code())
 NOTHING: tuple[Form, ...] = (Fences(),)
+LABELLED = (Records.name, Markup.name)
+"""Forms of lines that say what stands in them."""
 ENDING = "ending"
 """The label of proposals to end the answer."""
 _BY_NAME = {form.name: form for form in (*PROSE, *PROGRAM)}
@@ -177,6 +179,8 @@ class Lines:
         return _FENCE_ENDS if in_fences and not outline.open_fence else None
 
     def _next_kind(self, outline: Outline) -> tuple[Kind, float] | None:
+        if len(outline.lines) == outline.start:
+            return self._first_kind(outline)
         form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
         rule = form.successor(outline) if form is not None else None
         if rule is not None and rule[1] >= _RULE:
@@ -184,9 +188,14 @@ class Lines:
         coming = next_kind(outline.kinds)
         if coming is not None and coming[0] != PLAIN:
             return coming
-        if self._labels and len(outline.lines) == outline.start:
-            return self._labels[0], _FIRST
         return rule if coming is None else None
+
+    def _first_kind(self, outline: Outline) -> tuple[Kind, float] | None:
+        """What an answer begins with: what followed such questions in the prompt, or the first label there."""
+        coming = next_kind(outline.kinds)
+        if coming is not None and coming[0][0] in LABELLED:
+            return coming
+        return (self._labels[0], _FIRST) if self._labels else None
 
     @staticmethod
     def _opened(kind: Kind, outline: Outline) -> tuple[Line | None, bool, tuple[str, ...]]:

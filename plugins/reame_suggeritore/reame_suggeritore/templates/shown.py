@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from reame_suggeritore.proposals.json.memory import Memory
 from reame_suggeritore.proposals.json.proposer import Json
-from reame_suggeritore.proposals.lines import Lines
+from reame_suggeritore.proposals.lines import LABELLED, Lines
+from reame_suggeritore.proposals.outline import Outline
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.sequence import Kind
 
 _MOST_LINES = 300
-_LABELLED = ("records", "markup")
 _LEAST_LABELS = 2
 
 
@@ -19,20 +19,28 @@ def show_lines(lines: Lines, prompt: Sequence[Line]) -> None:
     """Let ``lines`` know those of the prompt: what followed what there may do so in the answer."""
     for line in prompt[-_MOST_LINES:]:
         lines.add(line)
-    lines.begin_answer(labels(lines.outline.kinds))
+    lines.begin_answer(labels(lines.outline))
 
 
-def labels(kinds: Sequence[Kind]) -> tuple[Kind, ...]:
-    """The kinds of the last labelled lines in a row: perhaps they are those of the answer."""
+def labels(outline: Outline) -> tuple[Kind, ...]:
+    """The kinds of the last labelled lines in a row: perhaps they are those of the answer. A label with nothing
+    behind it that stands before others introduces them."""
+    kinds = outline.kinds
     end = len(kinds)
     while end:
         start = end
-        while start and kinds[start - 1][0] in _LABELLED:
+        while start and kinds[start - 1][0] in LABELLED:
             start -= 1
+        if end - start > 1 and _is_empty(outline, start) and not _is_empty(outline, start + 1):
+            start += 1
         if end - start >= _LEAST_LABELS:
             return tuple(kinds[start:end])
         end = start - 1 if start else 0
     return ()
+
+
+def _is_empty(outline: Outline, number: int) -> bool:
+    return not outline.lines[number].text[outline.heads[number] :].strip()
 
 
 def shown_json(prompt: Iterable[Line]) -> Memory:

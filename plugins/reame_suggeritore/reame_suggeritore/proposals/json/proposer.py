@@ -10,7 +10,6 @@ from reame_suggeritore.proposals.json.writer import Writer
 from reame_suggeritore.proposals.proposal import Proposal
 
 _LABEL = "json"
-_NEXT_TEXT = 0.8
 
 
 class Json:
@@ -22,10 +21,8 @@ class Json:
         self._scanner: Scanner | None = None
         self._line = ""
         """The text since the last line break, outside of JSON."""
-        self.texts = 0
-        """How many JSON texts are complete."""
         self.just_done = False
-        """Whether nothing has come behind the last one."""
+        """Whether a JSON text is complete and nothing has come behind it."""
 
     @property
     def active(self) -> bool:
@@ -62,9 +59,8 @@ class Json:
             self._scanner = None
             return ""
         if self._scanner.place is Place.DONE:
+            self.just_done = self._scanner.proven and not rest
             self._scanner = None
-            self.texts += 1
-            self.just_done = not rest
         return rest
 
     def propose(self) -> Proposal | None:

@@ -59,19 +59,14 @@ class Scanner:
         self.blanks = ""
         """Since the last seam."""
         self.seam = OPEN
+        self.proven = False
+        """Whether this is hardly anything but JSON."""
         self._escaped = False
-        self._after_comma = False
 
     @property
     def path(self) -> Path:
         """Of the value that is to come, or has begun."""
         return self.stack[-1].value_path if self.stack else ()
-
-    @property
-    def proven(self) -> bool:
-        """Whether this is hardly anything but JSON."""
-        has_key = any(each.key is not None for each in self.stack)
-        return has_key or len(self.stack) > 1 or self.place is Place.DONE
 
     def read(self, text: str) -> str:
         """Go on by the text of one token. What follows the value is answered. Raises NotJson."""
@@ -134,7 +129,7 @@ class Scanner:
 
     def _begin_key(self) -> None:
         self._note_blanks()
-        self.place, self.scalar = Place.IN_KEY, Line()
+        self.place, self.scalar, self.proven = Place.IN_KEY, Line(), True
 
     def _begin_value(self, character: str) -> None:
         if self.stack:
@@ -143,7 +138,7 @@ class Scanner:
         if character in "{[":
             self.stack.append(Container(character, self.path))
             self.place = Place.KEY if character == "{" else Place.VALUE
-            self.seam, self.blanks, self._after_comma = OPEN, "", False
+            self.seam, self.blanks = OPEN, ""
         elif character == '"':
             self.place, self.scalar = Place.IN_STRING, Line()
         elif self.stack:
@@ -157,7 +152,7 @@ class Scanner:
             raise NotJson
         if character == "," and self.place is Place.BEHIND:
             self.place = Place.KEY if holder.bracket == "{" else Place.VALUE
-            self.seam, self.blanks, self._after_comma = COMMA, "", True
+            self.seam, self.blanks, self.proven = COMMA, "", True
             return
         empty = self.seam == OPEN and self.place in (Place.KEY, Place.VALUE)
         if character != ("}" if holder.bracket == "{" else "]") or not (self.place is Place.BEHIND or empty):

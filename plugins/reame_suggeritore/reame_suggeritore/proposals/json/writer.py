@@ -85,7 +85,7 @@ class Writer:
         self._add(step.text, step.confidence, step.samples)
         if step.completes:
             self._add(quote)
-            self._behind()
+            self._end_value()
 
     def _finish_key(self, begun: str) -> bool:
         holder = self._stack[-1]
@@ -127,7 +127,7 @@ class Writer:
         elif value is not None:
             quote = '"' if start == '"' else ""
             if self._add(f"{blanks}{quote}{value}{quote}", _LIKELY):
-                self._behind()
+                self._end_value()
         else:
             self._add(blanks + _STARTS.get(start, ""), samples=ANY_TEXT if start == '"' else _NUMBERS)
 
@@ -138,14 +138,18 @@ class Writer:
         elif (blanks := self._blanks(OPEN)) is not None:
             self._value(blanks)
 
-    def _behind(self) -> None:
-        """From the end of a value on."""
-        if not self._stack:
+    def _end_value(self) -> None:
+        """A value is complete."""
+        if self._stack:
+            self._stack[-1].count += 1
+            self._behind()
+        else:
             self._coming.done = True
-            return
+
+    def _behind(self) -> None:
+        """From the seam behind a value on."""
         holder = self._stack[-1]
         shape = self._memory.shape(holder.path)
-        holder.count += 1
         if holder.bracket == "{":
             if holder.key not in shape.next_key:
                 return
@@ -163,4 +167,4 @@ class Writer:
             return
         if self._add(blanks + ("}" if holder.bracket == "{" else "]"), chance, (",", "\n")):
             self._stack.pop()
-            self._behind()
+            self._end_value()
