@@ -10,6 +10,7 @@ from bench.case import Case, Options
 from bench.conclave.command import conclave
 from bench.core import NAMES
 from bench.speculation.command import speculation
+from bench.structured.command import structured
 from bench.suggeritore.command import suggeritore
 from bench.suite import progress, run
 from reame_core.host.cpu import clamp_threads
@@ -22,6 +23,7 @@ def main() -> None:
     """Benchmarks: ratios within one run. Run them from the repository's folder, on an idle machine."""
 
 
+main.add_command(structured)
 main.add_command(conclave)
 
 
