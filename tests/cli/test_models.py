@@ -74,7 +74,7 @@ def test_list_shows_what_there_is_and_what_fits(
     shown = table(result)
     assert shown["qwen2.5-0.5b"][:5] == ["in part", "491 MB", "692 MB", "yes", "32768"]
     assert shown["qwen2.5-1.5b"][3] == "slowly"
-    assert shown["odd"][:5] == ["yes", "?", "?", "?", "?"]
+    assert shown["odd"][:5] == ["yes", "200 KB", "?", "?", "?"]
     assert set(table(invoke("list", "--here"))) <= {"odd", "smollm2-135m"}
     assert "qwen2.5-1.5b" not in table(invoke("list", "--fits"))
     objects = {each["name"]: each for each in json.loads(invoke("list", "--json").stdout)}

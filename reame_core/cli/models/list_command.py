@@ -83,11 +83,17 @@ def _line(entry: Entry, catalogue: Catalogue, available: int) -> _Line:
     return _Line(
         entry,
         path,
-        entry.facts.size if path is None or needs is None else needs.weights,
+        _size(entry, path, needs),
         needs,
         Fit.UNKNOWN if needs is None else needs.fit(available),
         rest,
     )
+
+
+def _size(entry: Entry, path: Path | None, needs: Needs | None) -> int | None:
+    if path is None:
+        return entry.facts.size
+    return path.stat().st_size if needs is None else needs.weights
 
 
 def _row(line: _Line) -> tuple[str, ...]:

@@ -124,11 +124,8 @@ def _fetch_all(
     with web.client() as client:
         for number, (file, name) in enumerate(zip(model.files, names, strict=True), 1):
             part = parts.enter_context(Part(room.folder.part(name), file.identity))
-            progress.begin(file.name if len(names) == 1 else f"{file.name} ({number} of {len(names)})")
-            try:
-                Transfer(file, part, client, web, progress, room.check).run()
-            finally:
-                progress.end()
+            title = file.name if len(names) == 1 else f"{file.name} ({number} of {len(names)})"
+            Transfer(file, part, client, web, progress, room.check, title).run()
             whole.append(part)
     return whole
 

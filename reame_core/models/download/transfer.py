@@ -29,7 +29,7 @@ _CONTENT_RANGE = re.compile(r"bytes\s+(?:(\d+)-\d+|\*)/(\d+|\*)")
 
 
 class Transfer:
-    """Fetches ``file`` into ``part`` with the requests of ``client``."""
+    """Fetches ``file`` into ``part`` with the requests of ``client``; people see it as ``title``."""
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Transfer:
         web: Web,
         progress: Progress,
         check_room: Callable[[int], None],
+        title: str,
     ) -> None:
         self._file = file
         self._part = part
@@ -47,13 +48,35 @@ class Transfer:
         self._progress = progress
         self._check_room = check_room
         """Raises ModelError where the disk does not hold that many more bytes."""
+        self._title = title
         self._total = file.size
 
     def run(self) -> None:
         """Make the part whole. Raises ModelError; what is here by then stays, unless it is worth nothing."""
+        self._check_what_is_here()
+        self._progress.begin(self._title)
+        try:
+            self._get_all()
+        finally:
+            self._progress.end()
+        if self._part.lost:
+            raise ModelError(f"{self._name}: somebody removed the file while it came: pull it again")
+        self._part.finish()
+        self._check_form()
+
+    def _check_what_is_here(self) -> None:
+        """Reading gigabytes takes a while, and is no download."""
+        part, size = self._part, self._part.size
+        if size == 0:
+            return
+        self._progress.begin(f"reading what is here of {self._file.name}")
+        try:
+            part.read_back(lambda done: self._progress.update(done, size))
+        finally:
+            self._progress.end()
+
+    def _get_all(self) -> None:
         part = self._part
-        if part.size:
-            part.read_back(lambda done: self._progress.update(done, self._total))
         while True:
             began_with_a_rest = part.resumed
             self._complete()
@@ -68,10 +91,6 @@ class Transfer:
                 )
             self._progress.say(f"{self._name}: the part that was here does not fit, fetching all of it")
             part.restart()
-        if part.lost:
-            raise ModelError(f"{self._name}: somebody removed the file while it came: pull it again")
-        part.finish()
-        self._check_form()
 
     @property
     def _name(self) -> str:
