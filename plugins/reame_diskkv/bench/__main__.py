@@ -37,6 +37,13 @@ NAMES = ("first_token", "blocks", "writer", "sharing")
     help="How often to repeat a run that other processes disturb.",
 )
 @click.option("--threads", type=int, default=None, help="Default: what Reame would use.")
+@click.option(
+    "--buffers",
+    type=click.Choice(["off", "auto"]),
+    default="off",
+    show_default=True,
+    help="Weight buffers: plain, or Reame's choice as with the default settings (which takes a while).",
+)
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write all figures here.")
 @click.option("--quick", is_flag=True, help="An eighth of everything, one round: only shows that it runs.")
 def main(
@@ -45,13 +52,14 @@ def main(
     rounds: int,
     attempts: int,
     threads: int | None,
+    buffers: str,
     json_file: Path | None,
     quick: bool,
 ) -> None:
     """The disk cache. On an idle machine."""
     host = describe_host()
     click.echo("\n".join(table([("host", ""), *host.items()])) + "\n")
-    options = Options(clamp_threads(threads).threads, rounds, attempts, quick)
+    options = Options(clamp_threads(threads).threads, rounds, attempts, quick, buffers)
     results = []
     for model in models:
         case = Case(model, options)
@@ -64,6 +72,7 @@ def main(
                 module.measure(case, result, Path(folder))
             result.seconds, result.others_cpu = watch.seconds, watch.others_share()
             result.disturbed = case.quiet.worst
+            result.notes.append(f"weight buffers: {case.buffers.label}")
             results.append(result)
             click.echo(result.as_text())
         case.close()

@@ -23,6 +23,9 @@ Answer = TypeVar("Answer")
 _PATIENCE_SECONDS = 0.05
 """How long the engine's thread waits for an index that is locked."""
 
+_MOST_RESERVED = 64 << 20
+"""Bytes. Numbers in an index may be wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -74,7 +77,7 @@ class Cache:
         root = root_key(self.shape.namespace, "", self.shape.block_tokens)
         entry = self.ask(lambda index: index.after(root, b""))
         if entry is not None:
-            self._reading.reserve(entry.raw_bytes)
+            self._reading.reserve(min(entry.raw_bytes, _MOST_RESERVED))
 
     def root(self, tenant: str) -> bytes:
         """The root of all chains of a tenant."""

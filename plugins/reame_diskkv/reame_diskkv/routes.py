@@ -50,6 +50,9 @@ class Warmed(Struct):
     computed_tokens: int
     stored_tokens: int
     blocks: int
+    """That hold the prompt."""
+    blocks_written: int
+    """Of these, by this request."""
     object: str = "warm"
 
 
@@ -101,10 +104,12 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
         """Compute a prompt when nobody else is there, and keep it on disk."""
         tokens = work.tokens(await _read(request, Text))
         tenant = server.tenant(request)
+        root = service.root(tenant)
+        _, before = await asyncio.to_thread(sessions.stored, root, tokens)
         computed = await work.compute(warm_request(tokens, tenant))
         await work.flush()
-        stored, blocks = await asyncio.to_thread(sessions.stored, service.root(tenant), tokens)
-        return Warmed(len(tokens), computed, stored, blocks)
+        stored, blocks = await asyncio.to_thread(sessions.stored, root, tokens)
+        return Warmed(len(tokens), computed, stored, len(blocks), len(blocks - before))
 
     @post("/v1/sessions", status_code=200, operation_id="createSession", tags=_TAGS)
     async def create(request: AnyRequest) -> SessionObject:

@@ -80,12 +80,12 @@ class Sessions:
             _forget(index, name)
         return True
 
-    def stored(self, root: bytes, tokens: tuple[int, ...]) -> tuple[int, int]:
-        """How many of ``tokens`` are on disk, and in how many blocks."""
+    def stored(self, root: bytes, tokens: tuple[int, ...]) -> tuple[int, frozenset[bytes]]:
+        """How many of ``tokens`` are on disk, and the keys of the blocks that hold them."""
         prompt = Prompt(root, encode(np.array(tokens, np.int32)), self._block_tokens)
         with self._index() as index:
             steps = longest_chain(index, prompt, 0, len(tokens))
-        return (steps[-1].end, len(steps)) if steps else (0, 0)
+        return (steps[-1].end if steps else 0), frozenset(step.block.key for step in steps)
 
     @contextmanager
     def _changing(self) -> Iterator[Index]:

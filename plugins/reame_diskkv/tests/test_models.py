@@ -196,7 +196,7 @@ def test_memory_for_hardly_more_than_one(smollm2: LlamaBackend, tmp_path: Path) 
 
 def test_killed_at_fifty_points_while_it_writes(smollm2: LlamaBackend, tmp_path: Path) -> None:
     # case 27
-    tokens = prompt(smollm2, QUESTIONS[2])[:50]
+    tokens = prompt(smollm2, QUESTIONS[1])[:58]
     expected = cold(smollm2, tokens)[:3]
     first = restarted(tmp_path / "whole", smollm2)
     first.ask(tokens, 1, ignore_end=True)

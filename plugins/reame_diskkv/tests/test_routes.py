@@ -79,11 +79,13 @@ def test_warm_then_a_question_after_a_restart(tmp_path: Path) -> None:
         assert warmed["computed_tokens"] == warmed["tokens"]
         assert warmed["stored_tokens"] == warmed["tokens"]
         assert warmed["blocks"] == -(-warmed["tokens"] // BLOCK) == len(block_files(tmp_path))
+        assert warmed["blocks_written"] == warmed["blocks"]
     with serving(tmp_path) as server:
         # All but the tail with which the template asks for an answer.
         assert cached_tokens(server, asked("When is high tide?")) >= warmed["tokens"] - 15
         again = ok(server.http.post("/v1/warm", json={"messages": [SYSTEM]}))
         assert again["computed_tokens"] <= 15
+        assert again["blocks_written"] == 0
 
 
 def test_warm_a_text(tmp_path: Path) -> None:
