@@ -23,13 +23,17 @@ def test_the_hooks_and_their_arguments() -> None:
         "shutdown",
         "on_prefill",
         "propose_draft",
+        "price_drafts",
+        "compute_drafts",
         "verify",
         "select_winner",
         "persist",
         "register_routes",
         "serve_fields",
         "metrics",
+        "run_options",
         "register_commands",
+        "register_models",
     ]
     assert arguments["verify"] == ("sequence", "draft", "logits", "chooser")
     assert arguments["shutdown"] == ()
