@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
-
-if TYPE_CHECKING:
-    from reame_bench.options import BenchOptions
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUT = click.Path(path_type=Path)
@@ -40,7 +37,7 @@ _OUT = click.Path(path_type=Path)
 @click.option("--profile", is_flag=True, help="Instead: where the time of a token goes.")
 @click.option("--simulate", is_flag=True, help="Instead: what a machine can do in a day, by measured costs.")
 @click.option("--list", "listing", is_flag=True, help="Show workloads and contestants.")
-def bench(**values: object) -> None:
+def bench(**values: Any) -> None:
     """Measure Reame and other servers on the same workloads.
 
     MODEL is a name in the catalogue or a GGUF file (default: smollm2-135m). Every contestant gets the same
@@ -50,5 +47,4 @@ def bench(**values: object) -> None:
     from reame_bench.options import BenchOptions
     from reame_bench.session import run
 
-    options: BenchOptions = BenchOptions(**values)  # type: ignore[arg-type]
-    run(options)
+    run(BenchOptions(**values))

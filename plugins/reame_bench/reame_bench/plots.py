@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reame_bench.figures import values
 from reame_bench.workloads.catalogue import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+    from reame_bench.figures import Value
     from reame_bench.results import Run, Unit
+    from reame_bench.simulate.command import Case
 
 _COLOURS = ("#1b6ca8", "#d1495b", "#66a182", "#edae49", "#8d6a9f", "#5c6b73", "#2e4057")
 _AROUND = 5
@@ -35,16 +38,16 @@ def draw(run: Run, size: str, folder: Path, suffix: str = "png") -> list[Path]:
     return made
 
 
-def draw_archive(cases: list[dict[str, Any]], folder: Path, suffix: str = "png") -> list[Path]:
+def draw_archive(cases: Sequence[Case], folder: Path, suffix: str = "png") -> list[Path]:
     """Seconds of a request by the size of the archive: a picture a model, a line a use case and server."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
-    for model in dict.fromkeys(case["model"] for case in cases):
-        figure, axes = _figure(1, 1, 8, 5)
-        axis = axes[0][0]
-        for colour, case in zip(_COLOURS * 4, [each for each in cases if each["model"] == model], strict=False):
-            label = f"{case['use_case']}, {case['contestant']}"
-            axis.plot(*zip(*case["archive"], strict=True), "o-", color=colour, label=label)
+    for model in dict.fromkeys(case.model for case in cases):
+        figure, axes = _figure(1, 8, 5)
+        axis = axes[0]
+        for colour, case in zip(_COLOURS * 4, [each for each in cases if each.model == model], strict=False):
+            label = f"{case.use_case}, {case.contestant}"
+            axis.plot(*zip(*case.archive, strict=True), "o-", color=colour, label=label)
         axis.set_xscale("log")
         axis.set_yscale("log")
         axis.set_xlabel("answers in the archive")
@@ -57,25 +60,26 @@ def draw_archive(cases: list[dict[str, Any]], folder: Path, suffix: str = "png")
     return made
 
 
-def _figure(rows: int, columns: int, width: float, height: float):  # type: ignore[no-untyped-def]
+def _figure(columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A picture of panels beside each other."""
     # Not pyplot: it wants a display's backend and keeps every figure alive.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(rows, columns, squeeze=False)
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
 def _curve(units: list[Unit], path: Path) -> None:
     """Time, first token and processor time of each request over both passes."""
-    figure, axes = _figure(1, 3, 15, 4.6)
+    figure, axes = _figure(3, 15, 4.6)
     panels = (
         ("seconds", "seconds a request"),
         ("first token", "seconds to the first token"),
         ("CPU-s", "CPU-seconds"),
     )
-    for axis, (key, label) in zip(axes[0], panels, strict=True):
+    for axis, (key, label) in zip(axes, panels, strict=True):
         for colour, (name, each) in zip(_COLOURS, _first_rounds(units).items(), strict=False):
             first, again = each.curves.get(key, []), each.curves.get(f"again {key}", [])
             _points(axis, first, 1, colour, name)
@@ -85,7 +89,7 @@ def _curve(units: list[Unit], path: Path) -> None:
         axis.set_xlabel("request (from the dotted line on: the same ones again)")
         axis.set_title(label)
         axis.grid(alpha=0.25)
-    axes[0][0].legend(frameon=False)
+    axes[0].legend(frameon=False)
     figure.suptitle(f"{BY_NAME[units[0].workload].title}, {units[0].model}")
     figure.savefig(path, dpi=110)
 
@@ -113,17 +117,17 @@ def _bars(units: list[Unit], path: Path) -> None:
     metrics = [metric for metric in BY_NAME[units[0].workload].metrics if values(units, metric)]
     names = list(dict.fromkeys(unit.contestant for unit in units))
     kinds = list(dict.fromkeys(metric.unit for metric in metrics))
-    figure, axes = _figure(1, len(kinds), 5.2 * len(kinds) + 1.5, 4.6)
-    for axis, kind in zip(axes[0], kinds, strict=True):
+    figure, axes = _figure(len(kinds), 5.2 * len(kinds) + 1.5, 4.6)
+    for axis, kind in zip(axes, kinds, strict=True):
         shown = [metric for metric in metrics if metric.unit == kind]
         _group(axis, names, [(metric.title, values(units, metric)) for metric in shown])
         axis.set_title(kind + (" (more is better)" if shown[0].better == "more" else " (less is better)"))
-    axes[0][0].legend(frameon=False)
+    axes[0].legend(frameon=False)
     figure.suptitle(f"{BY_NAME[units[0].workload].title}, {units[0].model}")
     figure.savefig(path, dpi=110)
 
 
-def _group(axis: Axes, names: list[str], groups) -> None:  # type: ignore[no-untyped-def]
+def _group(axis: Axes, names: list[str], groups: Sequence[tuple[str, dict[str, Value]]]) -> None:
     width = 0.8 / len(names)
     for number, name in enumerate(names):
         places = [index + (number - (len(names) - 1) / 2) * width for index in range(len(groups))]

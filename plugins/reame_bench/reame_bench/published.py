@@ -53,13 +53,13 @@ def published() -> list[Published]:
     return msgspec.toml.decode(text, type=dict[str, list[Published]])["figure"]
 
 
-def comparison(run: Run, size: str) -> str:
+def comparison(run: Run) -> str:
     """A table for each model that was measured; then what cannot be shown, and why."""
     rows = published()
     sections = []
-    for model in dict.fromkeys(unit.model for unit in run.units if unit.size == size):
+    for model in dict.fromkeys(unit.model for unit in run.units):
         lines = [["what", "published", "on", f"ours, {model}", "gain", "gain / published gain"]]
-        lines += [_line(row, _figures(run, size, model, row.workload)) for row in rows if row.shown]
+        lines += [_line(row, _figures(run, model, row.workload)) for row in rows if row.shown]
         sections.append("\n".join(table(lines)))
     missing = [["what", "published", "on", "why there is no figure of ours"]]
     missing += [[row.what, row.published, row.machine, row.why_not] for row in rows if not row.shown]
@@ -74,8 +74,8 @@ def _line(row: Published, figures: Figures) -> list[str]:
     return [row.what, row.published, row.machine, text, f"{short(gain)} ×", f"{short(gain / row.gain)} ×"]
 
 
-def _figures(run: Run, size: str, model: str, workload: str) -> Figures:
-    units = [each for each in run.units if (each.size, each.model, each.workload) == (size, model, workload)]
+def _figures(run: Run, model: str, workload: str) -> Figures:
+    units = [each for each in run.units if (each.model, each.workload) == (model, workload)]
     found: Figures = {}
     for metric in BY_NAME[workload].metrics:
         for name, value in values(units, metric).items():

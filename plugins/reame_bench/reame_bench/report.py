@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reame_bench.results import Run, Unit
-    from reame_bench.workloads.workload import Workload
+    from reame_bench.workloads.workload import Metric, Workload
 
 OURS = "reame"
 _DISTURBED = 0.04
@@ -38,11 +38,13 @@ def between_markers(page: Path, name: str, text: str) -> None:
 def write_page(page: Path, run: Run) -> None:
     """Put everything that ``run`` has into the places of ``page`` that are marked for it."""
     content = page.read_text(encoding="utf-8")
-    size = run.units[-1].size if run.units else ""
-    parts = {"host": host_table(run), "workloads": workload_sections(run, size)}
-    parts["published"] = comparison(run, size)
-    if profiles := run.extras.get(PROFILE):
-        parts[PROFILE] = profile_table(profiles)  # type: ignore[arg-type]
+    parts = {
+        "host": host_table(run),
+        "workloads": workload_sections(run),
+        "published": comparison(run),
+    }
+    if PROFILE in run.extras:
+        parts[PROFILE] = profile_table(run)
     if SIMULATION in run.extras:
         parts[SIMULATION] = simulation_tables(run)
     marked = [name for name in parts if f"<!-- begin {name} -->" in content]
@@ -59,11 +61,11 @@ def host_table(run: Run) -> str:
     return "\n".join(table([("host", ""), *run.host.items()]))
 
 
-def workload_sections(run: Run, size: str) -> str:
-    """A section for each workload that has units of this ``size``, one table a model."""
+def workload_sections(run: Run, size: str | None = None) -> str:
+    """A section for each workload that has units, of this ``size`` or of any: a table for each model and size."""
     sections = []
     for workload in WORKLOADS:
-        units = [unit for unit in run.units if unit.workload == workload.name and unit.size == size]
+        units = [each for each in run.units if each.workload == workload.name and size in (None, each.size)]
         if units:
             sections.append(_section(workload, units))
     return "\n\n".join(sections)
@@ -71,15 +73,18 @@ def workload_sections(run: Run, size: str) -> str:
 
 def _section(workload: Workload, units: list[Unit]) -> str:
     lines = [f"#### {workload.title} (`{workload.name}`)", "", workload.question, ""]
-    for model in dict.fromkeys(unit.model for unit in units):
-        lines += [*_model_table(workload, [unit for unit in units if unit.model == model]), ""]
+    groups: dict[tuple[str, str], list[Unit]] = {}
+    for unit in units:
+        groups.setdefault((unit.model, unit.size), []).append(unit)
+    for each in groups.values():
+        lines += [*_model_table(workload, each), ""]
     return "\n".join(lines).strip()
 
 
 def _model_table(workload: Workload, units: list[Unit]) -> list[str]:
     """Metrics down, contestants across; the last column is ours against the best other."""
     names = list(dict.fromkeys(unit.contestant for unit in units if unit.figures))
-    rows: list[list[str]] = [[units[0].model, "unit", *names, "ours / best other"]]
+    rows: list[list[str]] = [[f"{units[0].model}, {units[0].size}", "unit", *names, "ours / best other"]]
     for metric in workload.metrics:
         found = values(units, metric)
         if found:
@@ -97,7 +102,7 @@ def _model_table(workload: Workload, units: list[Unit]) -> list[str]:
     return [*lines, "", *(f"- {note}" for note in notes), f"- {', '.join(commands)}"]
 
 
-def _against_best(found: dict[str, Value], metric) -> str:  # type: ignore[no-untyped-def]
+def _against_best(found: dict[str, Value], metric: Metric) -> str:
     """How many times better ours is than the best of those that are not Reame."""
     others = [value for name, value in found.items() if not name.startswith(OURS)]
     if OURS not in found or not others:

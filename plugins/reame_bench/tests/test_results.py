@@ -85,7 +85,7 @@ def test_sections_say_who_wins_and_who_was_disturbed() -> None:
     text = workload_sections(Run(HOST, units), "full")
     assert "2.00 × better" in text
     assert "other, round 1: others used 30% of the machine" in text
-    worse = workload_sections(Run(HOST, [unit("reame", first=1.0), unit("other", first=5.0)]), "full")
+    worse = workload_sections(Run(HOST, [unit("reame", first=1.0), unit("other", first=5.0)]))
     assert "0.200 × (worse)" in worse
     assert workload_sections(Run(HOST, units), "quick") == ""
 
@@ -129,7 +129,7 @@ def test_every_published_figure_is_shown_or_says_why_not() -> None:
 
 
 def test_ours_beside_the_original() -> None:
-    text = comparison(Run(HOST, [unit("reame", first=10.0, repeat=46.0)]), "full")
+    text = comparison(Run(HOST, [unit("reame", first=10.0, repeat=46.0)]))
     [line] = [line for line in text.splitlines() if "Palimpsest" in line]
     assert "10.0 → 46.0 tokens/s" in line
     assert "4.60 ×" in line

@@ -8,9 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from reame_bench.figures import short, table
-from reame_bench.profile.layers import LAYERS, LLAMA, Shares, read
-from reame_bench.profile.spy import RATE, recording
+from reame_bench.profile.layers import HTTP, LAYERS, LLAMA, Shares, read
+from reame_bench.profile.spy import RATE, Recording, recording
 from reame_bench.servers.reame import Reame
 from reame_bench.servers.server import Child
 from reame_bench.texts import tasks
@@ -18,12 +20,14 @@ from reame_bench.workloads.workload import Stage
 
 if TYPE_CHECKING:
     from reame_bench.options import BenchOptions
-    from reame_bench.results import Results
+    from reame_bench.results import Results, Run
     from reame_bench.servers.server import Job
 
 KEY = "profile"
 _USERS = (1, 4)
 _SECONDS = 12.0
+_TOKENS = 96
+_ABOUT = ("rain", "bees", "salt", "a mill")
 NOTED = 0.03
 """A function outside llama.cpp with this share of a token is named."""
 
@@ -53,11 +57,19 @@ def profile(options: BenchOptions, results: Results) -> None:
         for users in _USERS:
             progress(f"profile: {job.name}, {users} at once")
             found.append(_profile(job, users, options))
-    kept = results.run.extras.setdefault(KEY, {})
-    assert isinstance(kept, dict)
-    kept |= {f"{each.model}, {each.users}": asdict(each) for each in found}
+    kept = {(each.model, each.users): each for each in (*profiles(results.run), *found)}
+    results.run.extras[KEY] = [asdict(each) for each in kept.values()]
     results.save()
-    write(as_markdown(kept) + "\n")
+    write(as_markdown(results.run) + "\n")
+    if options.page is not None:
+        from reame_bench.report import write_page
+
+        write_page(options.page, results.run)
+
+
+def profiles(run: Run) -> list[Profile]:
+    """Those that ``run`` has."""
+    return msgspec.convert(run.extras.get(KEY, []), list[Profile])
 
 
 def _profile(job: Job, users: int, options: BenchOptions) -> Profile:
@@ -70,8 +82,8 @@ def _profile(job: Job, users: int, options: BenchOptions) -> Profile:
             assert isinstance(server, Child)
             # Once with threads that wait: llama.cpp waits for its workers. Once without: the event loop's
             # thread cannot be told to be waiting by its Python stack.
-            whole, token_ms = _stories(stage, server, folder, users, idle=True)
-            others, _ = _stories(stage, server, folder, users, idle=False)
+            whole, token_ms = _stories(stage, server.pid, folder, users, idle=True)
+            others, _ = _stories(stage, server.pid, folder, users, idle=False)
     engine = read(whole.stacks, engine_thread=True)
     beside = read(others.stacks, engine_thread=False)
     return Profile(
@@ -84,16 +96,18 @@ def _profile(job: Job, users: int, options: BenchOptions) -> Profile:
     )
 
 
-def _stories(stage, server, folder, users, *, idle):  # type: ignore[no-untyped-def]
-    plots = [
-        tasks.user(f"Tell a long story about a traveller and {each}.")
-        for each in ("rain", "gold", "bees", "salt")
-    ]
-    tokens, started = 0, 0.0
-    with recording(server.pid, folder, idle=idle) as found:
+def _stories(stage: Stage, pid: int, folder: Path, users: int, *, idle: bool) -> tuple[Recording, float]:
+    """What was seen while stories were told that are new each time, and the milliseconds of a token."""
+    tokens = round_ = 0
+    with recording(pid, folder, idle=idle) as found:
         started = time.perf_counter()
         while time.perf_counter() - started < _SECONDS:
-            tokens += sum(reply.tokens for reply in stage.ask_at_once(plots[:users], 96, ignore_eos=True))
+            round_ += 1
+            stories = [
+                tasks.user(f"Tell a long story about {each}, the number {round_} and {idle * 'no '}gold.")
+                for each in _ABOUT[:users]
+            ]
+            tokens += sum(reply.tokens for reply in stage.ask_at_once(stories, _TOKENS, ignore_eos=True))
         found.seconds = time.perf_counter() - started
     return found, 1000 * found.seconds / tokens
 
@@ -106,22 +120,13 @@ def _noted(shares: Shares) -> list[tuple[str, str, float]]:
     ]
 
 
-def as_markdown(kept: dict[str, dict]) -> str:  # type: ignore[type-arg]
+def as_markdown(run: Run) -> str:
     """A table of all profiles, and the functions that stand out."""
     rows = [["model, users", "ms a token", *LAYERS, "HTTP, on its own thread"]]
     notes = []
-    for each in kept.values():
-        shares = [f"{each['engine'][layer]:.1%}" for layer in LAYERS]
-        rows.append(
-            [
-                f"{each['model']}, {each['users']}",
-                short(each["token_ms"]),
-                *shares,
-                f"{each['beside']['HTTP']:.1%}",
-            ]
-        )
-        notes += [
-            f"- {each['model']}, {each['users']} at once: `{function}` ({layer}) {share:.1%}"
-            for layer, function, share in each["noted"]
-        ]
+    for each in profiles(run):
+        shares = [f"{each.engine[layer]:.1%}" for layer in LAYERS]
+        label = f"{each.model}, {each.users}"
+        rows.append([label, short(each.token_ms), *shares, f"{each.beside[HTTP]:.1%}"])
+        notes += [f"- {label}: `{function}` ({layer}) {share:.1%}" for layer, function, share in each.noted]
     return "\n".join([*table(rows), "", *notes]).strip()

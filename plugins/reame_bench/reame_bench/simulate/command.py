@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from reame_bench.figures import short, table
@@ -61,7 +62,7 @@ def simulate(options: BenchOptions, results: Results) -> None:
     if options.plots is not None:
         from reame_bench.plots import draw_archive
 
-        draw_archive([asdict(case) for case in cases], options.plots, "svg" if options.svg else "png")
+        draw_archive(cases, options.plots, "svg" if options.svg else "png")
     if options.page is not None:
         from reame_bench.report import write_page
 
@@ -91,9 +92,14 @@ def _case(demand: Demand, run: Run) -> Case:
     )
 
 
+def kept(run: Run) -> list[Case]:
+    """What an earlier simulation has put into ``run``."""
+    return msgspec.convert(run.extras.get(KEY, []), list[Case])
+
+
 def as_markdown(run: Run) -> str:
     """The table of days, then that of archives."""
-    cases: list[dict[str, Any]] = [dict(case) for case in run.extras.get(KEY, [])]  # type: ignore[call-overload]
+    cases = kept(run)
     days = [
         [
             "use case",
@@ -111,21 +117,21 @@ def as_markdown(run: Run) -> str:
     for case in cases:
         days.append(
             [
-                *(case["use_case"], case["model"], case["contestant"]),
-                *(short(case[key]) for key in ("cold_s", "steady_s", "repeated_s")),
-                f"{case['per_day']:,}",
-                short(case["within_s"]),
-                f"{case['per_day_with_repeats']:,}",
-                short(euros_for_thousand(case["per_day"])),
+                *(case.use_case, case.model, case.contestant),
+                *(short(seconds) for seconds in (case.cold_s, case.steady_s, case.repeated_s)),
+                f"{case.per_day:,}",
+                short(case.within_s),
+                f"{case.per_day_with_repeats:,}",
+                short(euros_for_thousand(case.per_day)),
             ]
         )
-    stages = sorted({stage for case in cases for stage, _ in case["archive"]})
+    stages = sorted({stage for case in cases for stage, _ in case.archive})
     archives = [["use case", "model", "server", *(f"{stage:,} answers" for stage in stages)]]
     for case in cases:
-        known = dict(case["archive"])
+        known = dict(case.archive)
         archives.append(
             [
-                *(case["use_case"], case["model"], case["contestant"]),
+                *(case.use_case, case.model, case.contestant),
                 *(short(known[stage]) + " s" if stage in known else "" for stage in stages),
             ]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from reame_bench.texts import tasks
@@ -67,18 +68,14 @@ def _chosen(stage: Stage, question: Messages, fields: dict[str, object] | None, 
         )
         text: str = answer["choices"][0]["message"]["content"]
         return text
-    replies = [
-        reply.text for reply in _at_once(stage, question, [seed * 100 + number for number in range(_COUNT)])
-    ]
-    winner = Counter(_number(text) for text in replies).most_common(1)[0][0]
-    return next(text for text in replies if _number(text) == winner)
+    texts = _at_once(stage, question, [seed * 100 + number for number in range(_COUNT)])
+    winner = Counter(_number(text) for text in texts).most_common(1)[0][0]
+    return next(text for text in texts if _number(text) == winner)
 
 
-def _at_once(stage: Stage, question: Messages, seeds: list[int]):  # type: ignore[no-untyped-def]
-    from concurrent.futures import ThreadPoolExecutor
-
-    def sample(seed: int):  # type: ignore[no-untyped-def]
-        return stage.client.chat(question, stage.size.answer, temperature=_TEMPERATURE, seed=seed)
+def _at_once(stage: Stage, question: Messages, seeds: list[int]) -> list[str]:
+    def sample(seed: int) -> str:
+        return stage.client.chat(question, stage.size.answer, temperature=_TEMPERATURE, seed=seed).text
 
     with ThreadPoolExecutor(len(seeds)) as pool:
         return list(pool.map(sample, seeds))
