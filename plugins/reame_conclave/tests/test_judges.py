@@ -19,6 +19,7 @@ from reame_conclave.judges.registry import JUDGES
 from reame_conclave.judges.texts import ChoiceLetter, ExactText
 
 from reame_core.errors import InvalidRequest
+from tests.engine.support import thorough
 
 
 def read(judge: Judge, text: str) -> tuple[str, Any] | None:
@@ -254,6 +255,7 @@ def test_prose_is_compared_by_its_words() -> None:
 
 @pytest.mark.parametrize("name", JUDGES)
 @given(text=st.text(alphabet=st.sampled_from('ab5 \n.,{}[]":\\$#*Answeris()/%-boxed')))
+@thorough(40)
 def test_no_text_is_too_odd(name: str, text: str) -> None:
     judge = JUDGES[name]()
     assert judge.name == name

@@ -42,7 +42,7 @@ def play(backend: LlamaBackend, request: Request, hooks: EngineHooks | None = No
 
 
 def question(backend: LlamaBackend) -> Request:
-    return Request(prompt=tuple(backend.tokenize(QUESTION, parse_special=True)), max_tokens=20)
+    return Request(prompt=tuple(backend.tokenize(QUESTION, parse_special=True)), max_tokens=10)
 
 
 def test_candidate_0_is_the_plain_greedy_answer_and_the_same_vote_comes_again(backend: LlamaBackend) -> None:
@@ -50,10 +50,10 @@ def test_candidate_0_is_the_plain_greedy_answer_and_the_same_vote_comes_again(ba
     alone = play(backend, plain)
     votes = []
     for drafts in (False, True):
-        request, ballot = contested(plain, n=5, stop="never")
+        request, ballot = contested(plain, n=4, stop="never")
         answers = play(backend, request, hooks(started(), drafts=drafts))
         assert answers[0].said == alone[0].said
-        assert sum(answer.usage.computed for answer in answers) == len(plain.prompt) + 4, "one prefill"
+        assert sum(answer.usage.computed for answer in answers) == len(plain.prompt) + 3, "one prefill"
         assert ballot.verdict is not None
         votes.append((answers.said, ballot.verdict))
     assert votes[0] == votes[1]

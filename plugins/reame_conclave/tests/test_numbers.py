@@ -11,6 +11,8 @@ from reame_conclave.judges.markup import READ
 from reame_conclave.judges.numbers import FinalNumber, LastNumber, final_number, whole_number
 from reame_conclave.judges.numerals import shown
 
+from tests.engine.support import thorough
+
 WHOLE = [
     # plain, signs
     ("5", "5"),
@@ -187,6 +189,7 @@ def test_the_last_number_of_all_where_that_is_wanted() -> None:
 
 
 @given(st.integers(-(10**15), 10**15), st.integers(0, 6))
+@thorough(60)
 def test_every_number_is_read_as_it_was_written(digits: int, places: int) -> None:
     value = Fraction(digits, 10**places)
     assert whole_number(shown(value)) == value
@@ -198,11 +201,13 @@ def test_every_number_is_read_as_it_was_written(digits: int, places: int) -> Non
 
 
 @given(st.fractions(-(10**15), 10**15, max_denominator=10**9))
+@thorough(60)
 def test_fractions_are_shown_as_they_can_be_read(value: Fraction) -> None:
     assert whole_number(shown(value)) == value
 
 
 @given(st.text(max_size=300))
+@thorough(60)
 def test_any_text_can_be_read(text: str) -> None:
     FinalNumber().read(text)
     LastNumber().read(text)

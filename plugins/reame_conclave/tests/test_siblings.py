@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from reame_conclave.siblings import GRAM, LONGEST, Siblings
 
 from reame_core.plugins.api import Draft
+from tests.engine.support import thorough
 
 
 def heard(*said: list[int]) -> Siblings:
@@ -47,6 +48,7 @@ def test_only_what_is_new_is_learnt() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 2), max_size=30), min_size=1, max_size=4), st.integers(1, 8))
+@thorough(80)
 def test_against_a_search_of_everything(said: list[list[int]], limit: int) -> None:
     mine = said[-1]
     siblings = heard(*said)
