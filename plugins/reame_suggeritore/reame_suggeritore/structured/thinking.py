@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 _SEEN = 16
 """Tokens at the end of a prompt in which a template opens or closes the thoughts."""
-_TAIL = rf"thoughts WS? @answer\nthoughts[lazy]: TEXT {quoted(CLOSE)}\nTEXT: /(.|\n)*/\nWS: /\s{{1,4}}/"
+_THOUGHTS = rf"""
+behind: thoughts WS? @answer
+thoughts[lazy]: TEXT "{CLOSE}"
+TEXT: /(.|\n)*/
+WS: /\s{{1,4}}/
+"""
 
 
 class Thinking:
@@ -34,8 +39,8 @@ class Thinking:
         at_once = compiler.compile(grammar)
         if not chat or not self.possible:
             return lambda prompt: start(at_once)
-        begun = compiler.compile(_behind(grammar, f"start: {_TAIL}"))
-        either = compiler.compile(_behind(grammar, f"start: @answer | {quoted(OPEN)} {_TAIL}"))
+        begun = compiler.compile(_behind(grammar, "start: behind" + _THOUGHTS))
+        either = compiler.compile(_behind(grammar, f"start: @answer | {quoted(OPEN)} behind" + _THOUGHTS))
 
         def make(prompt: Sequence[int]) -> Constraint:
             end = self._end(prompt)
