@@ -165,11 +165,14 @@ class Talk:
         [told] = self.together([self.request(question, tokens, **options)])
         return told
 
-    def together(self, requests: Sequence[Request]) -> list[Told]:
-        """Answers to requests that are submitted at the same time."""
+    def together(
+        self, requests: Sequence[Request], watch: Callable[[int], None] = lambda tokens: None
+    ) -> list[Told]:
+        """Answers to requests that are submitted at the same time. ``watch`` is told how many tokens there
+        are."""
         started = time.perf_counter()
         streams = [self.session.stream(request) for request in requests]
-        told = [_heard(stream, started) for stream in streams]
+        told = [_heard(stream, started, watch) for stream in streams]
         self._settle()
         return told
 
@@ -187,7 +190,7 @@ class Talk:
         return self.session.worker.engine.records.totals
 
 
-def _heard(stream: EventStream, started: float) -> Told:
+def _heard(stream: EventStream, started: float, watch: Callable[[int], None]) -> Told:
     tokens: list[int] = []
     text = ""
     first = 0
@@ -198,6 +201,7 @@ def _heard(stream: EventStream, started: float) -> Told:
             tokens += event.tokens
             text += event.text
             first = first or len(event.tokens)
+            watch(len(tokens))
         if isinstance(event, Finished):
             decode = event.timings.decode / 1000
             whole = (event.timings.queued + event.timings.prefill) / 1000 + decode
