@@ -40,8 +40,9 @@ def _grid() -> list[str]:
 def _sentence() -> str:
     return (
         f"{_BOTH} on the fake backend and on SmolLM2-135M, {_FAKE} on the fake backend, {_NEVER} two states of "
-        f"one thing. {len(pairs())} pairs and {len(triples())} triples on the fake backend, "
-        f"{len(model_cases())} cases on the real model."
+        f"one thing, or refused together with a 400. {len(pairs())} pairs and {len(triples())} triples on the fake backend, "
+        f"{len(model_cases())} cases on the real model, "
+        "each feature alone among them."
     )
 
 

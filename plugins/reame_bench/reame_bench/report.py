@@ -62,7 +62,7 @@ def host_table(run: Run) -> str:
 
 
 def workload_sections(run: Run, size: str | None = None) -> str:
-    """A section for each workload that has units, of this ``size`` or of any: a table for each model and size."""
+    """A section for each workload that has units of this ``size``, or of any: a table a model and size."""
     sections = []
     for workload in WORKLOADS:
         units = [each for each in run.units if each.workload == workload.name and size in (None, each.size)]
