@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from reame_conclave.options import ConclaveOptions, read_rules
@@ -49,17 +49,7 @@ def best_of(session: Streaming, request: Request, **wishes: object) -> Elected:
     not use this plugin, and the error of a candidate that failed.
     """
     contest = Contest(read_rules(wishes, ConclaveOptions()))
-    rules = contest.rules
-    sampling = tuple(contest.sampling(request.sampling))
-    ballot = contest.new_ballot()
-    request = replace(
-        request,
-        n=rules.candidates,
-        sampling_by_choice=sampling,
-        select=True,
-        wave=rules.wave,
-        extra={**request.extra, NAME: ballot},
-    )
+    request = contest.applied_to(request)
     texts: list[list[str]] = [[] for _ in range(request.n)]
     ends: dict[int, Finished] = {}
     with session.stream(request) as events:
@@ -71,9 +61,10 @@ def best_of(session: Streaming, request: Request, **wishes: object) -> Elected:
                     ends[event.choice] = event
                 case Failed():
                     raise event.error
+    [ballot] = contest.ballots
     if ballot.verdict is None:
         raise PluginError(f"nobody has judged the candidates: this session does not use the plugin {NAME!r}")
     winner = ballot.verdict.winner
-    told = report([ballot])
+    told = report(contest.ballots)
     assert isinstance(told, Mapping)
     return Elected("".join(texts[winner]), ends[winner], tuple(map("".join, texts)), told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reame_conclave.ballot import Ballot
@@ -16,7 +17,7 @@ from reame_core.errors import ConfigError, InvalidRequest
 from reame_core.plugins.api import FieldService
 
 if TYPE_CHECKING:
-    from reame_core.engine.request import SamplingParams
+    from reame_core.engine.request import Request, SamplingParams
     from reame_core.plugins.api import ApiRequest, Draft, Group, SequenceView
 
 
@@ -74,6 +75,17 @@ class Contest:
             report=lambda: report(self.ballots),
             headers=lambda: headers(self.ballots),
             notes=lambda: notes(self.ballots),
+        )
+
+    def applied_to(self, request: Request) -> Request:
+        """``request`` as a vote, for callers without the HTTP server's or the command line's help."""
+        return replace(
+            request,
+            n=self.rules.candidates,
+            sampling_by_choice=tuple(self.sampling(request.sampling)),
+            select=True,
+            wave=self.rules.wave,
+            extra={**request.extra, NAME: self.new_ballot()},
         )
 
     def sampling(self, wanted: SamplingParams) -> Sequence[SamplingParams]:

@@ -40,12 +40,8 @@ def hooks(plugin: ConclavePlugin, *, drafts: bool = False) -> EngineHooks:
 def contested(request: Request, **wishes: object) -> tuple[Request, Ballot]:
     """``request`` as a vote, and the vote."""
     contest = Contest(read_rules(wishes, ConclaveOptions()))
-    asked = replace(request, sampling_by_choice=(), n=1)
-    served = replace(
-        asked, n=contest.rules.candidates, sampling_by_choice=tuple(contest.sampling(asked.sampling))
-    )
-    ballot = contest.new_ballot()
-    return replace(served, select=True, wave=contest.rules.wave, extra={NAME: ballot}), ballot
+    served = contest.applied_to(request)
+    return served, contest.ballots[0]
 
 
 @contextmanager
