@@ -2,5 +2,5 @@
 
 NAMES = (
     *("decode", "prefill", "users", "stall", "cancel", "steps"),
-    *("neighbour", "buffers", "tuning", "memory", "http"),
+    *("neighbour", "buffers", "tuning", "start", "memory", "http"),
 )

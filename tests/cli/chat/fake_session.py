@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.worker import EngineWorker
 from reame_core.models.chat_template import ChatTemplate
@@ -9,6 +11,10 @@ from reame_core.models.prompt import chat_tokens
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
 from reame_core.testing import FakeBackend
+
+if TYPE_CHECKING:
+    from reame_core.engine.event_stream import EventStream
+    from reame_core.engine.request import Request
 
 
 class FakeSession:
@@ -27,6 +33,9 @@ class FakeSession:
 
     def chat_tokens(self, messages: list[dict[str, object]]) -> tuple[int, ...]:
         return chat_tokens(self._backend, self._template, messages)
+
+    def stream(self, request: Request) -> EventStream:
+        return self.worker.stream(request)
 
     def close(self) -> None:
         self.worker.close(20)

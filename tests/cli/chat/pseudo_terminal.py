@@ -109,11 +109,9 @@ class Terminal:
         self.wait_for(lambda: self.lines() and self.lines()[-1].startswith(">>>") and self.lines()[-1] == ">>>")
 
     def wait_for_end(self) -> int:
-        """The exit code."""
+        """The exit code. What was written last may still be on its way then."""
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and self._read(deadline, at_most=0.05):
-            pass
-        while self._read(time.monotonic()):
             pass
         return self.process.wait(PATIENCE)
 
