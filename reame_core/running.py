@@ -95,9 +95,10 @@ def _read(path: Path) -> RunningServer | None:
 
 def _is_alive(server: RunningServer) -> bool:
     try:
-        return abs(psutil.Process(server.pid).create_time() - server.since) < _SAME_START_S
+        started: float = psutil.Process(server.pid).create_time()
     except (psutil.Error, ValueError, OverflowError):
         return False
+    return abs(started - server.since) < _SAME_START_S
 
 
 def _folder(environ: Mapping[str, str] | None) -> Path | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from reame_core.cli.models.names import catalogue_of
 from reame_core.cli.models.progress import LineProgress, progress_on_stderr
@@ -18,24 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from reame_core.cli.models.progress import ProgressForPeople
     from reame_core.config import Settings
     from reame_core.models.catalogue import Catalogue
     from reame_core.models.download.pull import Pulled
     from reame_core.models.download.web import Web
-
-
-class ProgressForPeople(Protocol):
-    """A progress that can also say how far it got."""
-
-    amount: str
-
-    def begin(self, title: str) -> None: ...
-
-    def update(self, done: int, total: int | None) -> None: ...
-
-    def say(self, line: str) -> None: ...
-
-    def end(self) -> None: ...
 
 
 def bring_here(settings: Settings, model: str, say: Callable[[str], None] | None = None) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from reame_core.cli.terminal import is_terminal, note
 from reame_core.host.memory import byte_count
+from reame_core.models.download.progress import Progress
 from reame_core.models.wording import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
-
-    from reame_core.models.download.progress import Progress
 
 _STEPS = 10
 """Lines a file, where there is no bar."""
@@ -23,7 +22,12 @@ _STEP_BYTES = 100_000_000
 """Between lines about a file of unknown length."""
 
 
-def progress_on_stderr() -> Progress:
+class ProgressForPeople(Progress, Protocol):
+    amount: str
+    """How much of the latest file is here, for people; empty before there is one."""
+
+
+def progress_on_stderr() -> ProgressForPeople:
     """A bar where one can be drawn."""
     drawable = is_terminal(sys.stderr) and os.environ.get("TERM", "dumb") not in ("", "dumb", "unknown")
     return BarProgress() if drawable else LineProgress(note)
@@ -35,7 +39,6 @@ class LineProgress:
     def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
         self.amount = ""
-        """How much of the latest file is here, for people."""
         self._title = ""
         self._step = -1
 
@@ -60,7 +63,6 @@ class BarProgress:
 
     def __init__(self) -> None:
         self.amount = ""
-        """As of ``LineProgress``."""
         self._title = ""
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None

@@ -113,6 +113,6 @@ def _ask(source: HubSource, web: Web) -> ModelInfo:
 
 def _headers() -> tuple[tuple[str, str], ...]:
     """Who asks, and the user's token where there is one; see ``RemoteFile.headers``."""
-    from huggingface_hub.utils import build_hf_headers
+    from huggingface_hub.utils import build_hf_headers  # type: ignore[attr-defined]  # documented to be there
 
     return tuple(build_hf_headers(library_name="reame").items())
