@@ -40,9 +40,8 @@ def _grid() -> list[str]:
 def _sentence() -> str:
     return (
         f"{_BOTH} on the fake backend and on SmolLM2-135M, {_FAKE} on the fake backend, {_NEVER} two states of "
-        f"one thing, or refused together with a 400. {len(pairs())} pairs and {len(triples())} triples on the fake backend, "
-        f"{len(model_cases())} cases on the real model, "
-        "each feature alone among them."
+        f"one thing, or refused with a 400. {len(pairs())} pairs and {len(triples())} triples on the fake "
+        f"backend, {len(model_cases())} cases on the real model, each feature but the draft model among them."
     )
 
 
