@@ -8,8 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -275,54 +273,6 @@ def test_a_writer_that_is_too_slow_drops_blocks_and_delays_nobody(tmp_path: Path
         assert each.ask(LONG).said == EXPECTED
     with server(tmp_path) as second:
         assert second.ask(LONG).said == EXPECTED
-
-
-@contextmanager
-def tmpfs(path: Path, size: str) -> Iterator[Path]:
-    """A file system of its own."""
-    path.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", path], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("no right to mount a file system here")
-    try:
-        yield path
-    finally:
-        subprocess.run(["umount", path], check=True)
-
-
-def test_a_full_disk_makes_room_or_pauses_and_recovers(tmp_path: Path) -> None:
-    # case 30
-    with tmpfs(tmp_path / "small", "2m") as small, server(small / "kv", residents=0) as each:
-        for salt in range(60):
-            asked = request(words(120, salt))
-            assert each.ask(asked.prompt).said == plain(asked)[0]
-        assert each.counts.evicted, "the disk is fuller than the budget allows for"
-        last = request(words(120, 59))
-        assert each.ask(last.prompt).said == plain(last)[0]
-        (small / "ballast").write_bytes(bytes(os.statvfs(small).f_bavail * os.statvfs(small).f_bsize))
-        for salt in range(70, 73):
-            asked = request(words(120, salt))
-            assert each.ask(asked.prompt).said == plain(asked)[0]
-        (small / "ballast").unlink()
-        store = each.service.cache.store
-        later = store._clock() + PAUSE_SECONDS + 1
-        store._clock = lambda: later
-        each.ask(LONG)
-        each.forget()
-        assert each.ask(LONG).usage.computed == 1
-
-
-def test_a_read_only_disk_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with tmpfs(tmp_path / "disk", "8m") as disk:
-        filled(disk / "kv")
-        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        with server(disk / "kv") as each:
-            answer = each.ask(LONG)
-            assert answer.said == EXPECTED
-            assert answer.usage.computed == 1
-            check_answers(each)
-        assert len(caplog.records) == 1
-        assert "paused" in caplog.text
 
 
 def test_another_model_under_the_same_options(tmp_path: Path) -> None:
