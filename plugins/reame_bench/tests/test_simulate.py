@@ -52,11 +52,11 @@ def test_days_are_random_but_always_the_same() -> None:
 
 
 def test_capacity_falls_with_the_time_a_request_takes() -> None:
-    quick, slow = capacity(np.array([0.5]), FOUR, 2.0), capacity(np.array([5.0]), FOUR, 20.0)
+    quick, slow = capacity(np.array([5.0]), FOUR, 20.0), capacity(np.array([50.0]), FOUR, 200.0)
     assert quick.requests > 8 * slow.requests
-    assert quick.nearly_all <= 2.0
+    assert quick.nearly_all <= 20.0
     assert 0.05 < quick.busy <= 1.0
-    assert capacity(np.array([5.0]), ALONE, 20.0).requests < slow.requests
+    assert capacity(np.array([50.0]), ALONE, 200.0).requests < slow.requests
 
 
 def test_costs_come_from_the_longest_curve(tmp_path) -> None:  # type: ignore[no-untyped-def]

@@ -4,38 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from reame_bench.simulate.costs import Company
 
+Numbers = NDArray[np.float64]
+
 _OFFICE = (
-    0.2,
-    0.2,
-    0.2,
-    0.2,
-    0.2,
-    0.3,
-    0.5,
-    1.0,
-    2.0,
-    2.4,
-    2.4,
-    2.2,
-    1.6,
-    2.0,
-    2.3,
-    2.2,
-    1.9,
-    1.4,
-    0.9,
-    0.6,
-    0.4,
-    0.3,
-    0.3,
-    0.3,
+    *(0.1, 0.1, 0.1, 0.1, 0.1, 0.2, 0.4, 1.0, 2.0, 2.4, 2.4, 2.2),
+    *(1.4, 1.9, 2.3, 2.2, 1.8, 1.2, 0.7, 0.5, 0.3, 0.2, 0.2, 0.2),
 )
 """Requests in each hour, relative to the mean: 24 in all."""
 
@@ -52,7 +35,7 @@ class Day:
     """Share of the day in which anything was computed."""
 
 
-def simulate_day(per_day: float, seconds: np.ndarray, company: Company, seed: int = 1) -> Day:
+def simulate_day(per_day: float, seconds: Numbers, company: Company, seed: int = 1) -> Day:
     """``per_day`` requests on average, each taking one of the measured ``seconds`` alone. All that are
     computed at once advance equally; ``company`` says how much in all."""
     rng = np.random.default_rng(seed)
@@ -61,46 +44,48 @@ def simulate_day(per_day: float, seconds: np.ndarray, company: Company, seed: in
     return _serve(arrivals, demand, company)
 
 
-def _arrivals(per_day: float, rng: np.random.Generator) -> np.ndarray:
+def _arrivals(per_day: float, rng: np.random.Generator) -> Numbers:
     hours = np.array(_OFFICE) / sum(_OFFICE)
     counts = rng.poisson(per_day * hours)
     times = [3600.0 * (hour + rng.random(count)) for hour, count in enumerate(counts)]
     return np.sort(np.concatenate(times))
 
 
-def _serve(arrivals: np.ndarray, demand: np.ndarray, company: Company) -> Day:
+def _serve(arrivals: Numbers, demand: Numbers, company: Company) -> Day:
+    """All that are computed at once advance equally, so it is enough to count how far one that is there from
+    the beginning would be (``progress``), and at which count each ends."""
+    if not len(arrivals):
+        return Day(0, 0.0, 0.0, 0.0)
+    rates = [0.0, *(company.gain(users) / users for users in range(1, company.most + 1))]
+    times, needs = arrivals.tolist(), demand.tolist()
     waiting: deque[int] = deque()
-    left: dict[int, float] = {}
-    answered = np.zeros(len(arrivals))
-    now = busy = 0.0
+    running: list[tuple[float, int]] = []
+    answered = np.zeros(len(times))
+    now = busy = progress = 0.0
     coming = 0
-    while coming < len(arrivals) or left:
-        rate = company.gain(len(left)) / len(left) if left else 0.0
-        ends = now + min(left.values()) / rate if left else float("inf")
-        arrives = arrivals[coming] if coming < len(arrivals) else float("inf")
-        moment = float(min(ends, arrives))
-        for number in left:
-            left[number] -= (moment - now) * rate
-        busy += moment - now if left else 0.0
+    while coming < len(times) or running:
+        rate = rates[len(running)]
+        ends = now + (running[0][0] - progress) / rate if running else inf
+        arrives = times[coming] if coming < len(times) else inf
+        moment = min(ends, arrives)
+        progress += (moment - now) * rate
+        busy += moment - now if running else 0.0
         now = moment
         if arrives <= ends:
             waiting.append(coming)
             coming += 1
         else:
-            first = min(left, key=lambda number: left[number])
-            del left[first]
-            answered[first] = now - arrivals[first]
-        while waiting and len(left) < company.most:
+            _, number = heappop(running)
+            answered[number] = now - times[number]
+        while waiting and len(running) < company.most:
             number = waiting.popleft()
-            left[number] = float(demand[number])
-    if not len(arrivals):
-        return Day(0, 0.0, 0.0, 0.0)
+            heappush(running, (progress + needs[number], number))
     return Day(
-        len(arrivals), float(answered.mean()), float(np.percentile(answered, 95)), busy / max(86_400.0, now)
+        len(times), float(answered.mean()), float(np.percentile(answered, 95)), busy / max(86_400.0, now)
     )
 
 
-def capacity(seconds: np.ndarray, company: Company, patience: float) -> Day:
+def capacity(seconds: Numbers, company: Company, patience: float) -> Day:
     """The fullest day on which 95 % of all answers come within ``patience`` seconds, to a few percent."""
     low, high = 1.0, 2.0 * 86_400 * company.gain(company.most) / float(seconds.mean())
     best = simulate_day(low, seconds, company)
