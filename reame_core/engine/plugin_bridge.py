@@ -189,8 +189,7 @@ class PluginBridge:
             log.warning("plugin %s: %s answered %.80r, no usable draft: %s", source, hook, draft, error)
             return None
         if isinstance(sequence, Sequence) and sequence.constrained is not None and usable.tokens:
-            # Part of what was drawn is as bad as a choice among draws.
-            return sequence.constrained.cut(usable) if usable.distributions is None else None
+            return sequence.constrained.cut(usable)
         return usable
 
     def _usable(self, draft: Draft, limit: int) -> Draft:

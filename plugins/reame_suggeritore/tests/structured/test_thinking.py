@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -18,7 +17,8 @@ SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
-BODY = "{%- for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+TURN = "<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n"
+BODY = "{%- for message in messages %}" + TURN + "{% endfor %}"
 TEMPLATES = {
     "open": BODY + "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}{# </think> #}",
     "closed": BODY + "{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n\n</think>\n\n{% endif %}",
@@ -27,7 +27,7 @@ TEMPLATES = {
 FENCED = 'It is 42, in a fence: ```json {"answer": 7} ```'
 REPLIES = {
     "think first": f'<think>\n{FENCED}</think>\n\n{{"answer": 42}}',
-    "go on": f'{FENCED}\n</think>\n\n{{"answer": 42}}',
+    "do not think": '<think>\n\n</think>\n\n{"answer": 42}',
     "at once": '{"answer": 42}',
 }
 
@@ -37,7 +37,8 @@ REPLIES = {
     [
         ("free", "think first", "\n" + FENCED),
         ("free", "at once", None),
-        ("closed", "at once", None),
+        ("open", "think first", FENCED),
+        ("closed", "do not think", None),
     ],
 )
 def test_thoughts_are_free_and_the_answer_is_not(template: str, text: str, thoughts: str | None) -> None:
@@ -68,13 +69,3 @@ def test_random_thoughts_end_in_a_valid_answer(template: str, seed: int) -> None
             assert 0 <= json.loads(choice["message"]["content"])["answer"] <= 99
         else:
             assert template != "closed"
-
-
-def test_an_open_thought_is_ended_before_the_answer() -> None:
-    with serving(REPLIES, template=TEMPLATES["open"]) as server:
-        # the fake model's script begins behind the prompt's last turn, so it is led to its end by hand
-        bias = {str(token): 40.0 for token in b"</think>"}
-        fields: dict[str, Any] = {"response_format": json_format(SCHEMA), "max_tokens": 300, "seed": 3}
-        [choice] = server.chat("hello", temperature=2, logit_bias=bias, **fields).json()["choices"]
-        text = choice["message"]["content"]
-        assert choice["finish_reason"] == "length" or re.fullmatch(r'\{"answer": \d{1,2}\}', text)
