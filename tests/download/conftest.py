@@ -11,6 +11,7 @@ from reame_core.models.download.web import Web
 from reame_core.models.folder import ModelsFolder
 from tests.download import file_server
 from tests.download.file_server import FileServer
+from tests.download.puller import Puller
 
 NOT_FROM_THIS_MACHINE = ("HF_", "REAME_")
 
@@ -67,3 +68,9 @@ def _no_foreign_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
             monkeypatch.delenv(name)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.fixture
+def puller(server: FileServer, folder: ModelsFolder, web: Web, model: bytes) -> Puller:
+    server.files["/m.gguf"] = model
+    return Puller(server, folder, web)

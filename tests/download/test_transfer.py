@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import errno
-import re
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reame_core.errors import ConfigError, ModelError
-from reame_core.models.download import pull as pull_module
-from reame_core.models.download.part import Part
-from reame_core.models.download.pull import Pulled, pull
+from reame_core.models.download.pull import pull
 from reame_core.models.download.web import Web, retry_after
 from reame_core.models.folder import ModelsFolder
 from reame_core.models.sources.web import WebSource
 from tests.download import file_server
 from tests.download.conftest import a_model
 from tests.download.file_server import (
-    FileServer,
     chunked,
     cut,
     lie,
@@ -33,58 +25,7 @@ from tests.download.file_server import (
     whole,
     wrong_piece,
 )
-
-
-@dataclass
-class Told:
-    """A progress that remembers."""
-
-    lines: list[str] = field(default_factory=list)
-    counts: list[tuple[int, int | None]] = field(default_factory=list)
-    titles: list[str] = field(default_factory=list)
-
-    def begin(self, title: str) -> None:
-        self.titles.append(title)
-
-    def update(self, done: int, total: int | None) -> None:
-        self.counts.append((done, total))
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
-
-    def end(self) -> None: ...
-
-
-@dataclass
-class Puller:
-    """Pulls ``m`` from the server's ``/m.gguf``."""
-
-    server: FileServer
-    folder: ModelsFolder
-    web: Web
-    told: Told = field(default_factory=Told)
-
-    def __call__(self, *, sha256: str | None = None, again: bool = False, path: str = "/m.gguf") -> Pulled:
-        source = WebSource(self.server.url + path)
-        return pull("m", source, self.folder, web=self.web, progress=self.told, sha256=sha256, again=again)
-
-    def refused(self, *, sha256: str | None = None, path: str = "/m.gguf") -> str:
-        with pytest.raises(ModelError) as caught:
-            self(sha256=sha256, path=path)
-        assert "\n" not in str(caught.value)
-        assert not self.folder.models(), "what failed must not look like a model"
-        return str(caught.value)
-
-    @property
-    def part(self) -> bytes | None:
-        path = self.folder.part("m.gguf")
-        return path.read_bytes() if path.exists() else None
-
-
-@pytest.fixture
-def puller(server: FileServer, folder: ModelsFolder, web: Web, model: bytes) -> Puller:
-    server.files["/m.gguf"] = model
-    return Puller(server, folder, web)
+from tests.download.puller import Puller
 
 
 def test_a_file_comes_whole(puller: Puller, model: bytes) -> None:
@@ -312,155 +253,6 @@ def test_case_122_a_damaged_part_is_replaced(puller: Puller, model: bytes) -> No
     assert "does not fit, fetching all of it" in puller.told.lines[-1]
 
 
-# case 123
-@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_case_123_proxies_are_used_for_every_request(
-    puller: Puller, cdn: FileServer, model: bytes, variable: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # nobody knows these hosts: what went out directly would fail
-    proxy = cdn
-    proxy.files["/m.gguf"] = model
-    proxy.misdeeds[:] = [refuse(302, location="http://elsewhere.invalid/m.gguf")]
-    monkeypatch.setenv(variable, proxy.url.replace("http://", "http://ada:pw%40x@"))
-    pulled = pull("m", WebSource("http://models.invalid/m.gguf"), puller.folder, web=puller.web)
-    assert pulled.path.read_bytes() == model
-    assert [request.target for request in proxy.requests] == [
-        "http://models.invalid/m.gguf",
-        "http://elsewhere.invalid/m.gguf",
-    ]
-    assert {request.headers["proxy-authorization"] for request in proxy.requests} == {"Basic YWRhOnB3QHg="}
-
-
-def test_case_123_no_proxy_for_some_hosts(
-    puller: Puller, cdn: FileServer, model: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", cdn.url)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    assert puller().path.read_bytes() == model
-    assert cdn.requests == []
-
-
-def test_case_123_https_goes_through_the_proxy_too(
-    puller: Puller, cdn: FileServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("https_proxy", cdn.url)
-    with pytest.raises(ModelError, match="the proxy refuses"):
-        pull("m", WebSource("https://models.invalid/m.gguf"), puller.folder, web=puller.web)
-    assert cdn.requests[0].method == "CONNECT"
-    assert cdn.requests[0].target == "models.invalid:443"
-
-
-@pytest.mark.parametrize("proxy", ["socks5://u:secret@h:1", "ftp://u:secret@h", "http://u:secret@h:port"])
-def test_case_123_a_proxy_that_cannot_be_used(
-    puller: Puller, proxy: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HTTP_PROXY", proxy)
-    with pytest.raises(ConfigError, match=r"must be an address such as http://HOST:PORT") as caught:
-        puller()
-    assert "secret" not in str(caught.value)
-
-
-def test_a_password_in_an_address_is_sent_and_not_shown(puller: Puller, cdn: FileServer, model: bytes) -> None:
-    cdn.files["/m.gguf"] = model
-    puller.server.misdeeds[:] = [refuse(302, location=f"{cdn.url}/m.gguf?key=other")]
-    url = puller.server.url.replace("http://", "http://ada:secret@") + "/m.gguf?key=hidden"
-    pull("m", WebSource(url), puller.folder, web=puller.web, progress=puller.told)
-    assert puller.server.requests[0].headers["authorization"].startswith("Basic ")
-    assert "authorization" not in cdn.requests[0].headers
-    written = "".join(
-        path.read_text() for path in puller.folder.path.rglob("*") if path.is_file() and path.suffix != ".gguf"
-    )
-    assert not re.search("secret|hidden|other", written)
-
-
-# case 119
-def test_case_119_a_full_disk_is_noticed_before(puller: Puller) -> None:
-    source = WebSource(puller.server.url + "/m.gguf")
-    with pytest.raises(ModelError, match=r"m needs 700 KB more on the disk of .*, where 64 MB is free"):
-        pull("m", source, puller.folder, web=puller.web, free=lambda _: 64_000_000)
-    assert puller.part is None
-    pull("m", source, puller.folder, web=puller.web, free=lambda _: 65_000_000)
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
-def test_case_119_a_disk_that_fills_during_a_download(
-    puller: Puller, model: bytes, number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append = Part.append
-
-    def full(part: Part, data: bytes) -> None:
-        if part.size >= 200_000:
-            raise OSError(number, "no more")
-        append(part, data)
-
-    monkeypatch.setattr(Part, "append", full)
-    assert "is full: make room and pull again, which goes on where it ended" in puller.refused()
-    monkeypatch.undo()
-    assert puller.part is not None
-    assert 0 < len(puller.part) < len(model)
-    assert puller().path.read_bytes() == model
-    assert puller.server.requests[-1].range is not None
-
-
-def test_case_119_giving_up_frees_the_disk(puller: Puller) -> None:
-    puller.server.misdeeds[:] = [cut(400_000), refuse(404)]
-    puller.refused()
-    assert puller.folder.remove("m") > 400_000
-    assert [path.suffix for path in (puller.folder.path / ".reame").iterdir()] in ([], [".lock"])
-
-
-# case 120
-def test_case_120_a_part_that_disappears(puller: Puller, monkeypatch: pytest.MonkeyPatch) -> None:
-    append = Part.append
-
-    def append_and_lose(part: Part, data: bytes) -> None:
-        append(part, data)
-        part.path.unlink(missing_ok=True)
-
-    monkeypatch.setattr(Part, "append", append_and_lose)
-    assert "somebody removed the file while it came: pull it again" in puller.refused()
-
-
-def test_case_120_parts_lie_on_the_file_system_of_the_models(folder: ModelsFolder) -> None:
-    folder.prepare()
-    assert folder.part("m.gguf").parent.parent == folder.path
-
-
-# case 127
-@pytest.mark.parametrize("place", ["/proc/none", "a file", "a file/below"])
-def test_case_127_a_folder_that_cannot_be_written(puller: Puller, tmp_path: Path, place: str) -> None:
-    (tmp_path / "a file").write_text("")
-    puller.folder = ModelsFolder(tmp_path / place)
-    said = puller.refused()
-    assert f"no model can be put into {tmp_path / place} (" in said
-    assert said.endswith("name a folder that this user can write to, by REAME_HOME or the setting model.folder")
-    assert puller.server.requests == []
-
-
-def test_case_127_a_folder_with_a_difficult_name(puller: Puller, tmp_path: Path, model: bytes) -> None:
-    puller.folder = ModelsFolder(tmp_path / "ü dir/with space")
-    assert puller().path.read_bytes() == model
-
-
-def test_the_old_model_serves_until_the_new_one_is_complete(puller: Puller, model: bytes) -> None:
-    path = puller().path
-    newer = puller.server.files["/m.gguf"] = a_model(fill=9)
-    assert not puller().fetched
-    puller.server.misdeeds[:] = [cut(1000), refuse(404)]
-    with pytest.raises(ModelError):
-        puller(again=True)
-    assert path.read_bytes() == model
-    assert puller.folder.damage("m") is None
-    assert puller(again=True).path.read_bytes() == newer
-
-
-def test_a_damaged_model_is_fetched_again(puller: Puller, model: bytes) -> None:
-    path = puller().path
-    path.write_bytes(model[:-1000])
-    assert puller.folder.damage("m") is not None
-    assert puller().path.read_bytes() == model
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, 40_000), max_size=5), versions=st.lists(st.booleans(), min_size=5, max_size=5)
@@ -485,8 +277,3 @@ def test_whatever_breaks_the_file_is_one_version_whole(
         folder = ModelsFolder(tmp_path_factory.mktemp("m"))
         pulled = pull("m", WebSource(f"{server.url}/m.gguf"), folder, web=web)
         assert pulled.path.read_bytes() in contents
-
-
-def test_free_bytes_are_those_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pull_module.shutil, "disk_usage", lambda _: SimpleNamespace(total=9, used=5, free=4))
-    assert pull_module.free_bytes(tmp_path) == 4
