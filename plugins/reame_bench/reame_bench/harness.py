@@ -88,7 +88,7 @@ def _measure(
     from pathlib import Path
 
     with TemporaryDirectory(prefix="reame-bench-") as folder:
-        stage = Stage(contestant, job, Path(folder), plan.size, progress)
+        stage = Stage(contestant, job, Path(folder), plan.size, progress, plan.deadline)
         with stage:
             watch = CpuWatch()
             outcome: Outcome = workload.run(stage)

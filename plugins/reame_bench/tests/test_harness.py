@@ -76,6 +76,18 @@ def test_after_the_deadline_nothing_begins() -> None:
     assert lines == ["the time is over; the same command goes on from here"]
 
 
+def test_a_long_curve_is_cut_short_where_the_time_is_over() -> None:
+    results = Results(None, {})
+    with stub() as server:
+        made = plan(server.url, "triage", deadline=time.monotonic() + 0.2)
+        made = replace(made, size=replace(SMOKE, requests=100_000))
+        measure(made, results, lambda line: None)
+    [unit] = results.run.units
+    assert 1 < len(unit.curves["seconds"]) < 100_000
+    assert len(unit.curves["again seconds"]) == 1
+    assert "the limit of time came after" in unit.notes[-1]
+
+
 def test_contestants_take_turns() -> None:
     contestants = [Remote(name, "http://x") for name in "abc"]
     made = Plan([BY_NAME["rewrite"]], contestants, [JOB], replace(SMOKE, rounds=3), "")

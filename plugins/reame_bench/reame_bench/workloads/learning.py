@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from typing import TYPE_CHECKING
 
 from reame_bench.workloads.workload import Asked, Metric, Outcome, Stage, Workload
@@ -57,14 +58,22 @@ class LearningCurve(Workload):
         requests = self._conversations(stage.size.requests)
         fields = stage.contestant.schema_fields(self._schema) if self._schema else {}
         first = self._pass(stage, requests, "first pass", fields)
-        second = self._pass(stage, requests, "second pass", fields)
-        return summary(first, second)
+        second = self._pass(stage, requests[: len(first)], "second pass", fields)
+        outcome = summary(first, second)
+        if len(second) < len(requests):
+            outcome.notes.append(
+                f"the limit of time came after {len(first)} requests and {len(second)} of the second pass"
+            )
+        return outcome
 
     def _pass(
         self, stage: Stage, requests: list[Messages], label: str, fields: dict[str, object]
     ) -> list[Asked]:
-        answers = []
+        """At least one request, the others until the stage's deadline."""
+        answers: list[Asked] = []
         for number, messages in enumerate(requests, 1):
+            if answers and time.monotonic() > stage.deadline:
+                break
             answers.append(stage.ask(messages, min(self._max_tokens, stage.size.longest), **fields))
             if number % 20 == 0:
                 stage.progress(
@@ -97,10 +106,10 @@ def summary(first: list[Asked], second: list[Asked]) -> Outcome:
         curves[f"{label}first token"] = [each.reply.first for each in answers]
         curves[f"{label}tokens/s"] = [each.reply.tokens / each.reply.seconds for each in answers]
         curves[f"{label}CPU-s"] = [each.cpu for each in answers]
-    same = sum(a.reply.text == b.reply.text for a, b in zip(first, second, strict=True))
+    same = sum(a.reply.text == b.reply.text for a, b in zip(first, second, strict=False))
     tokens = statistics.fmean(each.reply.tokens for each in first)
     notes = [
-        f"{same} of {len(first)} answers were the same in the second pass",
+        f"{same} of {len(second)} answers were the same in the second pass",
         f"prompts of {begin.reply.prompt_tokens or '?'} tokens and so on, answers of {tokens:.0f} on average",
     ]
     return Outcome(figures, curves, notes)

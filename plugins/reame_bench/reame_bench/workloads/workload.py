@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 from reame_bench.errors import NotOffered
@@ -51,9 +52,17 @@ class Stage:
     """A fresh contestant, running, and what a workload does with it. A context manager."""
 
     def __init__(
-        self, contestant: Contestant, job: Job, folder: Path, size: Size, progress: Callable[[str], None]
+        self,
+        contestant: Contestant,
+        job: Job,
+        folder: Path,
+        size: Size,
+        progress: Callable[[str], None],
+        deadline: float = inf,
     ) -> None:
         self.contestant = contestant
+        self.deadline = deadline
+        """By ``time.monotonic``: after it what is long may be cut short, with a note that says so."""
         self.job = job
         self.size = size
         self.progress = progress
