@@ -10,6 +10,7 @@ from reame_bench.profile.command import as_markdown as profile_table
 from reame_bench.published import comparison
 from reame_bench.simulate.command import KEY as SIMULATION
 from reame_bench.simulate.command import as_markdown as simulation_tables
+from reame_bench.targets import targets
 from reame_bench.workloads.catalogue import WORKLOADS
 from reame_core.errors import UsageError
 
@@ -40,6 +41,7 @@ def write_page(page: Path, run: Run) -> None:
     content = page.read_text(encoding="utf-8")
     parts = {
         "host": host_table(run),
+        "targets": targets(run),
         "workloads": workload_sections(run),
         "published": comparison(run),
     }

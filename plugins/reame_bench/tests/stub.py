@@ -18,8 +18,8 @@ class Stub(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, *, usage: bool = True, refuse: str = "", break_off: str = "") -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+    def __init__(self, port: int = 0, *, usage: bool = True, refuse: str = "", break_off: str = "") -> None:
+        super().__init__(("127.0.0.1", port), _Handler)
         self.usage = usage
         self.refuse = refuse
         self.break_off = break_off

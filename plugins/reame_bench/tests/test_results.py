@@ -7,6 +7,7 @@ from reame_bench.figures import Value, advantage, short, table, values
 from reame_bench.published import comparison, published
 from reame_bench.report import between_markers, workload_sections, write_page
 from reame_bench.results import Results, Run, Unit
+from reame_bench.targets import targets
 from reame_bench.workloads.catalogue import BY_NAME
 
 from reame_core.errors import UsageError
@@ -126,6 +127,32 @@ def test_every_published_figure_is_shown_or_says_why_not() -> None:
             assert row.gain
         else:
             assert row.why_not
+
+
+def test_targets_are_met_or_not_by_the_longest_curve() -> None:
+    def curve(contestant: str, length: int, last: float) -> Unit:
+        made = unit(contestant, 0, "triage", last=last, share=last / 10, again_share=0.2)
+        made.size = f"full, {length} requests"
+        made.curves = {"seconds": [last] * length}
+        return made
+
+    units = [
+        curve("reame", 20, 9.0),
+        curve("reame", 300, 1.0),
+        curve("other", 20, 4.0),
+        curve("another", 20, 2.5),
+    ]
+    units.append(curve("reame without plugins", 20, 0.1))
+    text = targets(Run(HOST, units))
+    lines = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:5]]
+        for line in text.splitlines()
+    }
+    assert lines["triage: mean of the last ten requests / request 1"] == ["≤ 0.200", "0.100", "yes"]
+    assert lines["the same mean / that of the best other server"] == ["≤ 0.600", "0.400", "yes"]
+    assert lines["triage, second pass: mean / request 1"] == ["≤ 0.100", "0.200", "NO"]
+    assert lines["all at once: answers a minute / the best other server's"] == ["≥ 2.50", "not measured", ""]
+    assert targets(Run(HOST)) == ""
 
 
 def test_ours_beside_the_original() -> None:
