@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ class Cache:
 
     # Restoring
 
-    def states(self, steps: Sequence[Step]) -> Iterator[memoryview | None]:
+    def states(self, steps: Sequence[Step]) -> Generator[memoryview | None, None, None]:
         """The verified cells of one block after the other, each valid until the next one is asked for. To be
         closed. None at the end where a block is damaged, which is removed then."""
         with closing(self._reading.results([step.block for step in steps])) as results:

@@ -4,7 +4,7 @@ one."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from reame_diskkv.block_file import Block, read_block
@@ -51,7 +51,7 @@ class ReadingAhead:
     def close(self) -> None:
         self._pool.shutdown()
 
-    def results(self, blocks: Sequence[Block]) -> Iterator[Future[tuple[Block, memoryview]]]:
+    def results(self, blocks: Sequence[Block]) -> Generator[Future[tuple[Block, memoryview]], None, None]:
         """What ``BlockReader.read`` says of each of ``blocks``, in their order; valid until the next one is
         asked for. To be closed, so that nothing is read any more when more is asked for."""
         under_way: deque[Future[tuple[Block, memoryview]]] = deque()
