@@ -100,13 +100,13 @@ def test_a_byte_order_mark_is_no_error(load: Load) -> None:
         (
             '[model]\n"a\\nb" = 1\n',
             "FILE: unknown setting model.'a\\nb'; [model] has path, context_length,"
-            " threads, kv_cache_type, mmap, mlock",
+            " threads, kv_cache_type, mmap, mlock, folder, catalogue",
         ),
         ("zebra = 1\n", "FILE: unknown setting zebra; settings belong into a section"),
         (
             "[model]\nzebra = 1\n",
             "FILE: unknown setting model.zebra; [model] has path, context_length, threads, kv_cache_type,"
-            " mmap, mlock",
+            " mmap, mlock, folder, catalogue",
         ),
         ("model = 'x.gguf'\n", "FILE: model must be a section [model], not 'x.gguf'"),
         ("[[model]]\nthreads = 1\n", "FILE: model must be a section [model], not [{'threads': 1}]"),

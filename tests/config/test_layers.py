@@ -24,6 +24,8 @@ DIFFERENT: dict[str, tuple[object, object, object]] = {
     "model.kv_cache_type": ("q8_0", "q4_0", "q8_0"),
     "model.mmap": (False, True, False),
     "model.mlock": (True, False, True),
+    "model.folder": ("/a", "/b", "/c"),
+    "model.catalogue": ("/a.toml", "/b.toml", "/c.toml"),
     "engine.parallel": (1, 2, 64),
     "engine.stall_ms": (1, 50.5, 60000),
     "engine.exact": (True, False, True),
