@@ -27,6 +27,7 @@ FRAME_S = 0.08
 SHARE_FOR_PAINTING = 20
 """Painting takes at most one part in so many of the time: the model needs the processor more."""
 NARROWEST = 10
+_ERROR = "error:"
 _DIM, _RED, _PLAIN = "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
 _write = partial(write, styled=True)
@@ -42,12 +43,13 @@ class StyledDisplay:
         write(text.removesuffix("\n") + "\n")
 
     def remark(self, text: str) -> None:
-        width = _text_width(terminal_size())
-        for line in textwrap.wrap(harmless(text), width, break_long_words=False):
+        for line in _folded(text):
             _write(f"{_DIM}{line}{_PLAIN}\n")
 
     def complain(self, text: str) -> None:
-        _write(f"{_RED}error:{_PLAIN} {harmless(text)}\n")
+        first, *others = _folded(f"{_ERROR} {text}")
+        for line in (first.replace(_ERROR, f"{_RED}{_ERROR}{_PLAIN}", 1), *others):
+            _write(f"{line}\n")
 
     @contextmanager
     def answer(self) -> Iterator[AnswerView]:
@@ -105,6 +107,11 @@ class MarkdownAnswer:
         self._rest = self._markdown.unfinished(width)
         self._fresh, self._rendered_for = False, size
         return finished
+
+
+def _folded(text: str) -> list[str]:
+    """Lines that break between words."""
+    return textwrap.wrap(harmless(text), _text_width(terminal_size()), break_long_words=False)
 
 
 def _text_width(size: os.terminal_size) -> int:

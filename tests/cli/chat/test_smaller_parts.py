@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from reame_core.cli.chat.display import PlainDisplay
 from reame_core.cli.chat.held_log import held_log
+from reame_core.cli.chat.markdown_display import StyledDisplay
 from reame_core.cli.chat.status import status_line
 from reame_core.cli.logs import Lines
 from reame_core.engine.events import Finished, Timings, Usage
@@ -83,3 +85,14 @@ def test_the_log_waits(root_log: logging.Logger, capsys: pytest.CaptureFixture[s
         logging.getLogger("reame.test").warning("two")
     assert capsys.readouterr().err == "warning: two\n"
     assert set(root_log.handlers) == set(before)
+
+
+def test_styled_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reame_core.cli.chat.markdown_display.terminal_size", lambda: os.terminal_size((20, 5)))
+    display = StyledDisplay(lambda: True)
+    display.remark("(one two three four five)")
+    display.complain("six\x1b seven eight nine ten")
+    assert capsys.readouterr().out == (
+        "\x1b[2m(one two three four\x1b[0m\n\x1b[2mfive)\x1b[0m\n"
+        "\x1b[31merror:\x1b[0m six� seven\neight nine ten\n"
+    )
