@@ -17,7 +17,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--model", "models", type=FILE, multiple=True, required=True, help="A GGUF file; repeatable.")
 @click.option("--only", "names", type=click.Choice(NAMES), multiple=True, help="Only this one; repeatable.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Also write all figures here.")
-@click.option("--rounds", type=click.IntRange(1, 3), default=3, show_default=True, help="Questions of each form.")
+@click.option("--rounds", type=click.IntRange(1, 3), default=3, show_default=True, help="Questions a form.")
 @click.option(
     "--attempts",
     type=click.IntRange(1),

@@ -6,9 +6,11 @@ LISTS = (
     "Name twelve musical instruments. Answer with a numbered list and nothing else.",
 )
 TABLES = (
-    "Make a Markdown table of ten European countries with their capital and population in millions. Only the table.",
+    "Make a Markdown table of ten European countries with their capital and population in millions. "
+    "Only the table.",
     "Make a Markdown table with ten rows: number, chemical element, symbol, atomic number. Only the table.",
-    "Make a Markdown table of ten programming languages with their author and the year they appeared. Only the table.",
+    "Make a Markdown table of ten programming languages with their author and the year they appeared. "
+    "Only the table.",
 )
 OBJECTS = (
     "Write a JSON array of eight employees. Each object has the keys name, age, department and email. "

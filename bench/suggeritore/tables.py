@@ -1,5 +1,5 @@
-"""A Markdown table of ten rows that nobody has asked for before: with drafts from its form against without, and against
-what the cost of a batch of k rows allows with as many tokens accepted."""
+"""A Markdown table of ten rows that nobody has asked for before: with drafts from its form
+against without, and against what the cost of a batch of k rows allows with as many tokens accepted."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ ANSWERS: dict[str, str] = {
     "pluses": _numbered("+", "+", "+", "+"),
     "boxes": _numbered("- [ ]", "- [ ]", "- [x]", "- [ ]"),
     "dashes in dashes": "- Trees\n  - Ash\n  - Oak\n- Herbs\n  - Dill\n  - Mint\n- Roots\n  - Beet\n  - Yam",
-    "letters in numbers": "1. Trees\n   a) Ash\n   b) Oak\n2. Herbs\n   a) Dill\n   b) Mint\n3. Roots\n   a) Yam",
+    "letters in numbers": "1. Trees\n   a) Ash\n   b) Oak\n2. Herbs\n   a) Dill\n   b) Mint\n3. Roots\n   a)",
     "dashes in numbers": "1. Trees\n   - Ash\n   - Oak\n\n2. Herbs\n   - Dill\n   - Mint",
     "dashes with bold words": "- **Ash** - grey\n- **Oak** - old\n- **Elm** - rare",
     "a table": _rows("| Tree | High |", "|---|---|", "| Ash | 21 |", "| Oak | 19 |", "| Elm | 23 |"),

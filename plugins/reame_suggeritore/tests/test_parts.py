@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reame_suggeritore.options import SuggeritoreOptions
-from reame_suggeritore.proposals.fields import Field, chance_of_end, divide, expected_value
+from reame_suggeritore.proposals.fields import Field, chance_of_end, divide, expected_value, literal_ahead
 from reame_suggeritore.proposals.ordinals import following, is_label, style_of
 from reame_suggeritore.proposals.page import Page
 from reame_suggeritore.proposals.prompt import Prompt
@@ -70,6 +70,13 @@ class TestFields:
     def test_words_as_long_as_the_others_may_be(self) -> None:
         earlier = [Field("ash", 1), Field("oak", 1), Field("hazel", 2)]
         assert chance_of_end(Field("elm", 1), earlier) > chance_of_end(Field("x", 1), [Field("hazel", 2)] * 3)
+
+    def test_the_point_in_numbers_of_one_shape(self) -> None:
+        earlier = [Field("67.8", 4), Field("83.7", 4)]
+        assert literal_ahead(Field("60", 2), earlier) == "."
+        assert literal_ahead(Field("6", 1), earlier) == ""
+        assert literal_ahead(Field("60.5", 4), earlier) == ""
+        assert literal_ahead(Field("60", 2), [*earlier, Field("8.4", 3)]) == ""
 
     @pytest.mark.parametrize(
         ("texts", "value"),

@@ -78,6 +78,18 @@ def chance_of_end(now: Field, earlier: Sequence[Field]) -> float:
     return chance * (_KNOWN_SHAPE if known else _NEW_SHAPE)
 
 
+def literal_ahead(now: Field, earlier: Sequence[Field]) -> str:
+    """The point or the like that comes behind the digits of ``now``, if numbers had the same shape before."""
+    shapes = {field.shape for field in earlier}
+    mine = now.shape
+    if len(earlier) < 2 or len(shapes) > 1 or not mine.endswith("d"):
+        return ""
+    shape = shapes.pop()
+    if not shape.startswith(mine):
+        return ""
+    return "".join(takewhile(lambda character: character not in "ad", shape[len(mine) :]))
+
+
 def common_ending(texts: Sequence[str]) -> str:
     """The longest text that all of ``texts`` end with."""
     return common_beginning([text[::-1] for text in texts])[::-1]

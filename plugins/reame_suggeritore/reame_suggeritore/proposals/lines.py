@@ -29,7 +29,7 @@ LABELLED = (Records.name, Markup.name)
 """Forms of lines that say what stands in them."""
 ENDING = "ending"
 """The label of proposals to end the answer."""
-_BY_NAME = {form.name: form for form in (*PROSE, *PROGRAM)}
+_BY_NAME: dict[str, Form] = {form.name: form for form in (*PROSE, *PROGRAM)}
 _TEXTUAL = frozenset(
     {"", "markdown", "md", "text", "txt", "yaml", "yml", "csv", "tsv", "xml", "html", "toml", "ini"}
 )
@@ -121,7 +121,7 @@ class Lines:
         reading = self.reading(line.text)
         if ahead is not None and ahead.kind[0] == Separated.name and reading.kind[0] in _ROWS_BEGUN:
             reading = Reading(ahead.kind, 0)
-        form = _BY_NAME.get(reading.kind[0])  # type: ignore[call-overload]
+        form = _form_of(reading.kind)
         step = form.go_on(line, reading, self.outline) if form is not None else None
         if step is None:
             return None
@@ -181,7 +181,7 @@ class Lines:
     def _next_kind(self, outline: Outline) -> tuple[Kind, float] | None:
         if len(outline.lines) == outline.start:
             return self._first_kind(outline)
-        form = _BY_NAME.get(outline.last_form[0])  # type: ignore[call-overload]
+        form = _form_of(outline.last_form)
         rule = form.successor(outline) if form is not None else None
         if rule is not None and rule[1] >= _RULE:
             return rule
@@ -202,9 +202,9 @@ class Lines:
         """The beginning of a line of this kind as far as it is fixed, and whether that is all of it."""
         if kind == BLANK:
             return Line(), True, ANY_TEXT
-        form = _BY_NAME[kind[0]]  # type: ignore[index]
-        opening = form.opening(kind, outline)
-        if opening is None:
+        form = _form_of(kind)
+        opening = form.opening(kind, outline) if form is not None else None
+        if form is None or opening is None:
             return None, False, ANY_TEXT
         line = Line(opening.text)
         if opening.whole:
@@ -213,3 +213,7 @@ class Lines:
         if step is None or step.guessed or step.confidence < _LEAST_INSIDE:
             return line, False, ANY_TEXT
         return Line(line.text + step.text), step.completes, step.samples
+
+
+def _form_of(kind: Kind) -> Form | None:
+    return _BY_NAME.get(str(kind[0]))

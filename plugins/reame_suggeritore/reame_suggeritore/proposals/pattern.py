@@ -15,9 +15,10 @@ from reame_suggeritore.proposals.fields import (
     common_ending,
     divide,
     expected_value,
+    literal_ahead,
 )
 from reame_suggeritore.proposals.page import Line
-from reame_suggeritore.proposals.proposal import ANY_TEXT
+from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS
 
 _UP_TO_WORD = re.compile(r".*\w", re.DOTALL)
 _SEPARATOR_GOES_ON = 0.95
@@ -100,7 +101,10 @@ def go_on(now: Content, siblings: Sequence[Content]) -> Step | None:
     agreeing = [each for each in agreeing if each.separators[known] == separator]
     if in_field:
         place = known - 1
-        chance = chance_of_end(now.field(place), [each.field(place) for each in agreeing])
+        begun, earlier = now.field(place), [each.field(place) for each in agreeing]
+        if literal := literal_ahead(begun, earlier):
+            return Step(literal, _SEPARATOR_GOES_ON, False, False, DIGITS)
+        chance = chance_of_end(begun, earlier)
     else:
         chance = _SEPARATOR_GOES_ON
     confidence = chance * votes / expected.total()

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 
 from reame_core.engine.backend import ModelInfo
 
-_LONGEST = 4096
-"""Tokens of a prompt that are looked at, the last ones."""
 _WORDS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
@@ -18,15 +16,14 @@ _BETWEEN = "\0"
 
 
 class Prompt:
-    """``tokens`` is all of it."""
+    """``tokens`` are all of it, or the last ones."""
 
     def __init__(self, tokens: Sequence[int], piece: Callable[[int], bytes], info: ModelInfo) -> None:
-        latest = tokens[-_LONGEST:]
-        data = b"".join(piece(token) or _BETWEEN.encode() for token in latest)
+        data = b"".join(piece(token) or _BETWEEN.encode() for token in tokens)
         self.parts = [part for part in data.decode(errors="replace").split(_BETWEEN) if part.strip()]
         """Texts between control tokens."""
-        self.has_control_tokens = any(not piece(token) for token in latest[1:])
-        self.end_token = self._end_token(latest, info)
+        self.has_control_tokens = any(not piece(token) for token in tokens[1:])
+        self.end_token = self._end_token(tokens, info)
 
     @staticmethod
     def _end_token(tokens: Sequence[int], info: ModelInfo) -> int | None:

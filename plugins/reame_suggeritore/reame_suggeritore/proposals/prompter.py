@@ -36,7 +36,7 @@ class Prompter:
             return None
         tail = sequence.tokens[-8:].tolist()
         tokens = self._speller.spell(tail, proposal.text, proposal.samples) if proposal.text else []
-        if proposal.end:
+        if proposal.end and reader.end_token is not None:
             tokens.append(reader.end_token)
         if not tokens:
             return None

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 ANY_TEXT = ("a", "A")
 """Beginnings of whatever may follow a proposal: what follows decides how its last characters are tokenized."""
 
+DIGITS = ("1", "2")
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:

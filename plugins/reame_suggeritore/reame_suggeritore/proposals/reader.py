@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from reame_suggeritore.options import SuggeritoreOptions
 
 
+_LONGEST = 4096
+"""Tokens of a prompt that are looked at, the last ones."""
 _JSON_ENDS = 0.6
 
 
@@ -29,8 +31,9 @@ class Reader:
     """For the engine thread."""
 
     def __init__(self, context: PluginContext, prompt: Sequence[int], options: SuggeritoreOptions) -> None:
-        facts = Prompt(prompt, context.piece, context.model)
         self._known = len(prompt)
+        prompt = prompt[-_LONGEST:]
+        facts = Prompt(prompt, context.piece, context.model)
         self.end_token = facts.end_token
         self._page = Page(context.piece)
         self._page.read(prompt)

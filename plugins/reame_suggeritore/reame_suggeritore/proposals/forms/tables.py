@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from reame_suggeritore.proposals.fields import Field, chance_of_end, expected_value
+from reame_suggeritore.proposals.fields import Field, chance_of_end, expected_value, literal_ahead
 from reame_suggeritore.proposals.outline import Opening, Outline, PatternForm, Reading, indent_of
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Step
+from reame_suggeritore.proposals.proposal import DIGITS
 from reame_suggeritore.proposals.sequence import Kind
 
 ROW, RULE = "row", "rule"
@@ -119,6 +120,8 @@ class _Row:
         now = Field(content, self._line.tokens(begin, end))
         ended = cell != cell.rstrip()
         above = self._fields(self._column)
+        if not ended and (literal := literal_ahead(now, above)):
+            return Step(literal, _LIKELY, False, False, DIGITS)
         chance = _LIKELY if ended else chance_of_end(now, above) if above else _FIRST_CELL
         blanks = self._padding(cell)
         if chance == 0 or blanks is None:

@@ -9,12 +9,11 @@ from reame_suggeritore.proposals.fields import expected_value
 from reame_suggeritore.proposals.json.memory import CLOSE, COLON, COMMA, OPEN, Path
 from reame_suggeritore.proposals.json.scanner import Container, Place, Scanner
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
-from reame_suggeritore.proposals.proposal import ANY_TEXT
+from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS
 
 _SURE, _LIKELY, _PERHAPS = 0.97, 0.85, 0.5
 _LEAST = 0.5
 _LONGEST = 200
-_NUMBERS = ("1", "2", "3")
 _STARTS = {'"': '"', "{": "{", "[": "["}
 _BEHIND_START = {'"': ANY_TEXT, "{": ("}", "\n"), "[": ("]", "\n")}
 
@@ -129,7 +128,7 @@ class Writer:
             if self._add(f"{blanks}{quote}{value}{quote}", _LIKELY):
                 self._end_value()
         else:
-            self._add(blanks + _STARTS.get(start, ""), samples=ANY_TEXT if start == '"' else _NUMBERS)
+            self._add(blanks + _STARTS.get(start, ""), samples=ANY_TEXT if start == '"' else DIGITS)
 
     def _open(self, bracket: str, path: Path) -> None:
         self._stack.append(Container(bracket, path))
