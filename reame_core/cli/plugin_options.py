@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from reame_core.config import Settings
     from reame_core.plugins.manager import PluginManager
 
-PLUGIN_OF = {"--best-of": "conclave", "--judge": "conclave", "--min-consensus": "conclave"}
+PLUGIN_OF = {
+    **dict.fromkeys(("--best-of", "--judge", "--min-consensus"), "conclave"),
+    **dict.fromkeys(("--json-schema", "--regex", "--grammar"), "suggeritore"),
+}
 """Options that are known although the plugin that has them may not be there."""
 _ADDED = "reame.plugin_options"
 _GIVEN = "reame.plugin_options_given"

@@ -145,7 +145,7 @@ def test_the_first_token_after_the_prompt_is_masked_with_and_without_a_draft() -
 def test_an_answer_ends_when_it_is_complete(
     max_tokens: int, text: str, reason: FinishReason, ignore_end: bool
 ) -> None:
-    # cases 48, 91: the finished constraint is asked for nothing more, and nothing comes behind it
+    # case 48: the finished constraint is asked for nothing more, and nothing comes behind it
     request = greedy("say", max_tokens, ignore_end=ignore_end)
     for hooks in (None, guesses(*b"yes, of course"), guesses(*b"yes", vocabulary.EOS)):
         [answer] = play(engine_on(hooks=hooks), bound(request, one_of("yes")))[0]

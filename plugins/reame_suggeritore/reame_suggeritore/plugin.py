@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from reame_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reame_core.plugins.api import (
         ApiRequest,
         Draft,
         FieldService,
         KVAccess,
         PluginContext,
+        RunOption,
         SequenceView,
         Stage,
     )
@@ -63,3 +66,10 @@ class Suggeritore:
         """Forget the sequence at its end."""
         if self.prompter is not None and stage.value == "end":
             self.prompter.forget(sequence.id)
+
+    @hookimpl
+    def run_options(self) -> Sequence[RunOption]:
+        """``--json-schema``, ``--regex`` and ``--grammar``."""
+        from reame_suggeritore.structured.command_line import OPTIONS
+
+        return OPTIONS
