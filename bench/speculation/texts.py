@@ -88,7 +88,7 @@ def ticket(number: int) -> str:
     return (
         "You sort the mail of a support team. Answer with one JSON object and nothing else, with the keys "
         '"ticket", "customer", "category" (delivery, billing, account, software or hardware), "urgency" (low, '
-        '"medium" or "high"), "summary" (one sentence) and "next_step" (one sentence).\n\n'
+        '"medium" or "high") and "next_step" (one short sentence).\n\n'
         f"Ticket {1000 + number}, from {person} in {town}: {fault}, and this since {2 + number % 5} days."
     )
 
