@@ -16,6 +16,7 @@ from reame_bench.servers.remote import Remote
 from reame_bench.servers.server import Job
 from reame_bench.sizes import SMOKE
 from reame_bench.workloads.catalogue import BY_NAME, WORKLOADS
+from reame_bench.workloads.workload import Stage
 
 from plugins.reame_bench.tests.stub import stub
 from reame_core.errors import UsageError
@@ -76,16 +77,13 @@ def test_after_the_deadline_nothing_begins() -> None:
     assert lines == ["the time is over; the same command goes on from here"]
 
 
-def test_a_long_curve_is_cut_short_where_the_time_is_over() -> None:
-    results = Results(None, {})
+def test_a_long_curve_is_cut_short_where_the_time_is_over(tmp_path: Path) -> None:
     with stub() as server:
-        made = plan(server.url, "triage", deadline=time.monotonic() + 0.2)
-        made = replace(made, size=replace(SMOKE, requests=100_000))
-        measure(made, results, lambda line: None)
-    [unit] = results.run.units
-    assert 1 < len(unit.curves["seconds"]) < 100_000
-    assert len(unit.curves["again seconds"]) == 1
-    assert "the limit of time came after" in unit.notes[-1]
+        size = replace(SMOKE, requests=50)
+        with Stage(Remote("stub", server.url), JOB, tmp_path, size, print, deadline=0.0) as stage:
+            outcome = BY_NAME["triage"].run(stage)
+    assert len(outcome.curves["seconds"]) == len(outcome.curves["again seconds"]) == 1
+    assert outcome.notes[-1] == "the limit of time came after 1 requests and 1 of the second pass"
 
 
 def test_contestants_take_turns() -> None:
