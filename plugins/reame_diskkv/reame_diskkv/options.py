@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
-from reame_core.errors import ConfigError
-from reame_core.plugins.names import did_you_mean
-
-PREFIX = "plugins.diskkv"
+from reame_core.config import plugin_options
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -36,11 +32,4 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def read_options(table: Mapping[str, object]) -> Options:
     """The options of a table, texts from the environment included. Raises ConfigError."""
-    for name in table:
-        if name not in Options.__struct_fields__:
-            raise ConfigError(f"{PREFIX}.{name} does not exist{did_you_mean(name, Options.__struct_fields__)}")
-    try:
-        return msgspec.convert(dict(table), Options, strict=False)
-    except msgspec.ValidationError as error:
-        what, _, where = str(error).rpartition(" - at `$.")
-        raise ConfigError(f"{PREFIX}.{where.rstrip('`')}: {what[:1].lower()}{what[1:]}") from None
+    return plugin_options.read_options("diskkv", table, Options)

@@ -170,14 +170,16 @@ def test_clear_asks(invoke: Invoke, filled: Path) -> None:
 
 def test_wrong_options_are_one_line(invoke: Invoke, folder: Path) -> None:
     for table, message in [
-        ("max_size = 3", "plugins.diskkv.max_size does not exist; did you mean 'max_size_mb'?"),
-        ("max_size_mb = -3", "plugins.diskkv.max_size_mb: expected `float` >= 0.0"),
-        ('folder = ""', "plugins.diskkv.folder: expected `str` of length >= 1"),
-        ('fsync = "perhaps"', "plugins.diskkv.fsync: expected `bool`, got `str`"),
+        ("max_size = 3", "plugins.diskkv has no setting 'max_size'; did you mean 'max_size_mb'? (there are: "),
+        ("max_size_mb = -3", "plugins.diskkv.max_size_mb must be a number >= 0.0, not -3\n"),
+        ('folder = ""', "plugins.diskkv.folder must be a text of length >= 1, not ''\n"),
+        ('fsync = "perhaps"', "plugins.diskkv.fsync must be true or false, not 'perhaps'\n"),
     ]:
         Path("reame.toml").write_text(f"[plugins.diskkv]\n{table}\n")
         result = invoke("cache", "stats")
-        assert (result.exit_code, result.stderr) == (2, f"error: {message}\n")
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"error: {message}")
+        assert result.stderr.count("\n") == 1
 
 
 def test_options_from_the_environment(invoke: Invoke, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
