@@ -22,7 +22,7 @@ def draw(answered: Sequence[Answered], file: Path, model: str) -> None:
     """One point for each way to answer, with its 95 % interval; votes of one size are joined."""
     found = ways(answered)
     greedy, sample, *votes = found
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    figure, axes = plt.subplots(figsize=(9, 5), layout="constrained")
     axes.axhline(100 * greedy.accuracy, color="0.75", linewidth=1, linestyle="--")
     _point(axes, greedy, greedy, "black", "*", "greedy", size=13)
     _point(axes, sample, greedy, "0.45", "X", sample.name, size=9)
@@ -44,17 +44,20 @@ def draw(answered: Sequence[Answered], file: Path, model: str) -> None:
     axes.set_title(f"{model}: {len(answered)} questions, 95 % intervals")
     axes.grid(color="0.93")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=8, ncols=2, loc="lower right")
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(file, dpi=110, metadata={"Software": None} if file.suffix == ".png" else None)
     plt.close(figure)
 
 
 def _point(axes: plt.Axes, way: Way, greedy: Way, colour: str, marker: str, label: str, size: float) -> None:
-    low, high = way.interval
+    low, high = (100 * abs(way.accuracy - bound) for bound in way.interval)
+    # Votes of one size have nearly the same interval: it is drawn once.
+    bar = None if "N =" in label and RULES[0][0] not in label else [[low], [high]]
     axes.errorbar(
         way.tokens / greedy.tokens,
         100 * way.accuracy,
-        yerr=[[100 * (way.accuracy - low)], [100 * (high - way.accuracy)]],
+        yerr=bar,
+        fillstyle="none" if "N =" in label else "full",
         color=colour,
         marker=marker,
         markersize=size,

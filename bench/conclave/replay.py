@@ -13,7 +13,7 @@ from reame_conclave.judges.auto import Auto
 from reame_conclave.judges.values import value_of
 from reame_conclave.report import tokens
 from reame_conclave.rules import Rules
-from reame_conclave.stopping import StopRule
+from reame_conclave.stopping import StopRule, Window
 
 from bench.conclave.candidates import TEMPERATURE, Answered, Said
 from bench.conclave.quiz import Item
@@ -45,10 +45,11 @@ def count(answered: Answered, n: int, stop: StopRule) -> Counted:
     """The vote of the first ``n`` candidates."""
     rules = Rules(candidates=n, coolest=TEMPERATURE, hottest=TEMPERATURE, judge=Auto(), stop=stop)
     said = answered.candidates[:n]
+    starts = _starts(said, stop.size if isinstance(stop, Window) else n)
     ballot = Ballot(rules)
     request = Request(prompt=(0,), n=n, select=True)
-    for step in sorted({each.tokens for each in said}):
-        winner = ballot.judge(Group(request, tuple(_state(said, choice, step) for choice in range(n))))
+    for step in sorted({start + each.tokens for start, each in zip(starts, said, strict=True)}):
+        winner = ballot.judge(Group(request, tuple(_state(said, starts, choice, step) for choice in range(n))))
         if winner is not None:
             break
     assert ballot.verdict is not None
@@ -61,11 +62,21 @@ def count(answered: Answered, n: int, stop: StopRule) -> Counted:
     )
 
 
-def _state(said: Sequence[Said], choice: int, step: int) -> Candidate:
-    """What is known of a candidate after ``step`` tokens of each."""
+def _starts(said: Sequence[Said], size: int) -> list[int]:
+    """The step before each candidate's first token, where ``size`` at a time start when those before have ended."""
+    starts: list[int] = []
+    for first in range(0, len(said), size):
+        begin = max((start + each.tokens for start, each in zip(starts, said, strict=False)), default=0)
+        starts += [begin] * len(said[first : first + size])
+    return starts
+
+
+def _state(said: Sequence[Said], starts: Sequence[int], choice: int, step: int) -> Candidate:
+    """What is known of a candidate after ``step`` steps."""
     candidate = said[choice]
-    if candidate.tokens > step:
-        return Candidate(choice, CandidateState.RUNNING, "", step, 0.0)
+    end = starts[choice] + candidate.tokens
+    if end > step:
+        return Candidate(choice, CandidateState.RUNNING, "", max(0, step - starts[choice]), 0.0)
     state = CandidateState.TRUNCATED if candidate.cut else CandidateState.ENDED
-    place = sum(each.tokens < candidate.tokens for each in said)
+    place = sum(start + each.tokens < end for start, each in zip(starts, said, strict=True))
     return Candidate(choice, state, candidate.text, candidate.tokens, candidate.logprob, place)
