@@ -63,7 +63,7 @@ def count(answered: Answered, n: int, stop: StopRule) -> Counted:
 
 
 def _starts(said: Sequence[Said], size: int) -> list[int]:
-    """The step before each candidate's first token, where ``size`` at a time start when those before have ended."""
+    """The step before each candidate's first token: ``size`` at a time start, when those before have ended."""
     starts: list[int] = []
     for first in range(0, len(said), size):
         begin = max((start + each.tokens for start, each in zip(starts, said, strict=False)), default=0)
