@@ -12,6 +12,7 @@ from reame_core.cli.models.list_command import list_models
 from reame_core.cli.models.pull_command import pull
 from reame_core.cli.models.rm_command import remove
 from reame_core.cli.models.show_command import show
+from reame_core.cli.new_plugin_command import new_plugin
 from reame_core.cli.plugins_command import plugins
 from reame_core.cli.run_command import run
 from reame_core.cli.serve_command import serve
@@ -44,5 +45,6 @@ reame.add_command(pull)
 reame.add_command(show)
 reame.add_command(remove)
 reame.add_command(plugins)
+reame.add_command(new_plugin)
 reame.add_command(config)
 reame.add_command(completion)

@@ -56,7 +56,9 @@ class FakeBackend:
     babbles deterministically. ``window`` makes it a sliding-window model, ``recurrent`` one that cannot
     drop part of a sequence. ``fail_on`` are the numbers of the ``decode`` calls (from 0) that fail. With
     ``order_matters`` the cells attended to count in the order in which they lie, as in half precision.
-    ``during_decode`` is called in the middle of each ``decode`` with its number, as another thread might act then.
+    Another model with the same vocabulary has other ``weights``.
+    ``during_decode`` is called in the middle of each ``decode`` with its number, as another thread might act
+    then.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class FakeBackend:
         clock: FakeClock | None = None,
         end_bias: float = -2.0,
         threads: int = 1,
+        weights: int = 0,
         order_matters: bool = False,
         during_decode: Callable[[int], None] | None = None,
     ) -> None:
@@ -105,6 +108,7 @@ class FakeBackend:
             (vocabulary.tokenize(key), [*vocabulary.tokenize(reply), vocabulary.EOS])
             for key, reply in (replies or {}).items()
         ]
+        self.weights = weights
         self._fail_on = set(fail_on)
         self._during_decode = during_decode
         self._interrupted = False
@@ -206,7 +210,8 @@ class FakeBackend:
         if self._order_matters:
             mixed = mixed * (np.arange(len(mixed), dtype=np.uint64) * np.uint64(2) + np.uint64(1))
         context = int(np.bitwise_xor.reduce(mixed * _MIX)) if len(mixed) else 0
-        return np.uint64(_hash(_hash(context, int(self._tokens[cell]) + 1), int(self._positions[cell]) + 1))
+        token, position = int(self._tokens[cell]) + 1, int(self._positions[cell]) + 1
+        return np.uint64(_hash(_hash(context, token + 1_000_003 * self.weights), position))
 
     def _line(self, cell: int, attended: NDArray[np.intp]) -> NDArray[np.float32]:
         noise = (self._values[cell] * self._multipliers) >> np.uint64(40)

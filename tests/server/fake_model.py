@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
 from typing import Any
 
 from reame_core.config import Flag, Settings, load_settings
-from reame_core.engine.backend import ModelInfo, Rows
-from reame_core.engine.engine import Engine, EngineOptions
-from reame_core.engine.verification import CoreVerifier
-from reame_core.engine.worker import EngineWorker
-from reame_core.models.chat_template import ChatTemplate
-from reame_core.plugins.manager import PluginManager
+from reame_core.engine.backend import Rows
 from reame_core.testing import FakeBackend
-
-PATIENCE = 20.0
-"""Seconds after which a test that waits for something has failed."""
+from reame_core.testing import serving as testing
+from reame_core.testing.serving import PATIENCE
 
 
 class GatedBackend(FakeBackend):
@@ -56,36 +49,13 @@ class GatedBackend(FakeBackend):
         super().decode(rows)
 
 
-@dataclass
-class FakeModel:
-    """What ``reame_core.session`` opens, on a fake backend."""
-
-    backend: FakeBackend
-    plugins: PluginManager = field(
-        default_factory=lambda: PluginManager(builtins=(("core", CoreVerifier()),), entry_points=[])
-    )
-    context_length: int = 512
-    parallel: int = 4
-    queue: int = 64
-
-    def __post_init__(self) -> None:
-        options = EngineOptions(
-            context_length=self.context_length, parallel=self.parallel, max_rows=self.backend.info.max_rows
-        )
-        self.worker = EngineWorker(
-            Engine(self.backend, options, self.plugins.engine_hooks()), queue_limit=self.queue
-        )
-        self.template = ChatTemplate.for_model(self.info)
-        self.description = {"threads": "1"}
-
-    @property
-    def info(self) -> ModelInfo:
-        return self.backend.info
+class FakeModel(testing.FakeModel):
+    """With a gate that opens at the end."""
 
     def close(self) -> None:
         if isinstance(self.backend, GatedBackend):
             self.backend.allow(None)
-        self.worker.close(PATIENCE)
+        super().close()
 
 
 def settings_with(**values: object) -> Settings:

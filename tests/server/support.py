@@ -5,23 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import socket
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import openai
-import uvicorn
 from hypothesis import HealthCheck, settings
 
 from reame_core.config import Settings
-from reame_core.server.api_keys import configured_keys
-from reame_core.server.app import create_app
-from reame_core.server.plugin_routes import add_plugin_routes
 from reame_core.server.state import ServerState
 from reame_core.testing import FakeBackend
+from reame_core.testing.serving import listening
 from tests.server.fake_model import PATIENCE, FakeModel, GatedBackend, settings_with
 
 __all__ = ["PATIENCE", "FakeModel", "GatedBackend", "Running", "running", "settings_with"]
@@ -123,36 +118,14 @@ def running(
     kernel takes of a response that nobody reads."""
     model = model or FakeModel(FakeBackend(cells=4096))
     settings = settings or settings_with()
-    started = threading.Event()
-    made: dict[str, Any] = {}
-
-    async def main() -> None:
-        state = ServerState(settings, configured_keys(settings.values.server))
-        app = create_app(state)
-        if loaded:
-            add_plugin_routes(app, state, model)
-            state.model_loaded(model)
-        listener = socket.create_server(("127.0.0.1", 0))
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if send_buffer is not None:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
-        config = uvicorn.Config(
-            app, lifespan="off", log_config=None, access_log=False, timeout_graceful_shutdown=1, ws="none"
-        )
-        http = uvicorn.Server(config)
-        made.update(state=state, http=http, loop=asyncio.get_running_loop())
-        made["url"] = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        started.set()
-        await http.serve(sockets=[listener])
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()), name="test-server", daemon=True)
-    thread.start()
-    assert started.wait(PATIENCE)
     try:
-        with httpx.Client(base_url=made["url"], timeout=PATIENCE) as client:
-            yield Running(made["url"], made["state"], model, made["loop"], client)
+        with (
+            listening(model, settings, loaded=loaded, send_buffer=send_buffer) as (url, (state, loop)),
+            httpx.Client(base_url=url, timeout=PATIENCE) as client,
+        ):
+            try:
+                yield Running(url, state, model, loop, client)
+            finally:
+                model.close()  # while there is somebody to tell that requests were cancelled
     finally:
         model.close()
-        made["http"].should_exit = True
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
