@@ -78,3 +78,23 @@ def test_a_wrong_wish_is_a_400(served: Served) -> None:
 @pytest.mark.parametrize("served", [{"api_key": ("a:one", "b:two"), "isolate_keys": True}], indirect=True)
 def test_keys_do_not_share_what_was_said(served: Served) -> None:
     assert [served.proposed(key=key) for key in ("one", "two", "one", "two")] == [False, False, True, True]
+
+
+def test_decisions_about_drafts_are_told_in_the_response_and_in_the_metrics(served: Served) -> None:
+    body = {"messages": [{"role": "user", "content": "hello"}], **LONG}
+    for again in (False, True):
+        response = served.server.http.post("/v1/chat/completions", json={"model": "fake", **body})
+        served.plugins.flush()
+        decided = response.json()["reame"]["speculation"]["decisions"]["palimpsest"]
+        assert decided["asked"] > 0
+        assert decided["ms"] > 0
+        assert (decided["paid"] + decided["unpaid"] > 0) == again
+    given, none = (
+        served.server.metric("reame_spec_decode_num_drafts_total", source="palimpsest", rows=rows)
+        for rows in ("given", "none")
+    )
+    assert given + none == decided["paid"] + decided["unpaid"]
+    assert served.server.metric("reame_spec_decode_asking_seconds_total", source="palimpsest") > 0
+    assert served.server.metric("reame_batch_cost_seconds", rows="1") > 0
+    off = served.server.chat("hello", reame={"speculation": False}).json()["reame"]["speculation"]
+    assert "decisions" not in off
