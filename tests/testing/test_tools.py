@@ -24,7 +24,6 @@ from reame_core.testing import (
     run,
 )
 
-pytest_plugins = ["reame_core.testing.pytest_plugin"]
 REQUEST = Request(prompt=prompt_of("again and again and again"), max_tokens=10)
 
 
