@@ -13,7 +13,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from typing import TYPE_CHECKING, Any
 
 import pyte
@@ -22,8 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-PATIENCE = 120.0
-"""Seconds after which what has not appeared never will."""
+MOMENT_S = 0.1
+PATIENCE = 600
+"""Moments of silence after which what has not appeared never will."""
+MOST_OUTPUT = 10_000_000
 
 
 class _Screen(pyte.HistoryScreen):
@@ -99,21 +100,20 @@ class Terminal:
     def wait_for(self, wanted: str | Callable[[], Any]) -> None:
         """Until the screen shows a text, or something holds."""
         holds = wanted if callable(wanted) else lambda: wanted in self.text()
-        deadline = time.monotonic() + PATIENCE
+        silence = 0
         while not holds():
-            if not self._read(deadline) or time.monotonic() > deadline:
-                assert holds(), f"never came: {wanted!r}; on the screen:\n{self.text()}"
-                return
+            # Counted, not timed: a machine that was asleep meanwhile is no reason to fail.
+            silence = 0 if self._read() else silence + 1
+            if silence > PATIENCE or len(self.output) > MOST_OUTPUT:
+                raise AssertionError(f"never came: {wanted!r}; on the screen:\n{self.text()}")
 
     def wait_for_prompt(self) -> None:
         self.wait_for(lambda: self.lines() and self.lines()[-1].startswith(">>>") and self.lines()[-1] == ">>>")
 
     def wait_for_end(self) -> int:
         """The exit code. What was written last may still be on its way then."""
-        deadline = time.monotonic() + PATIENCE
-        while self.process.poll() is None and self._read(deadline, at_most=0.05):
-            pass
-        return self.process.wait(PATIENCE)
+        self.wait_for(lambda: self.process.poll() is not None)
+        return self.process.returncode
 
     def current_settings(self) -> list[Any]:
         return termios.tcgetattr(self._slave)
@@ -125,16 +125,14 @@ class Terminal:
         os.close(self._slave)
         os.close(self._master)
 
-    def _read(self, deadline: float, at_most: float = PATIENCE) -> bool:
-        """Take what has been written, or wait for more. False when nothing came until the deadline."""
-        left = max(0.0, deadline - time.monotonic())
-        ready, _, _ = select.select([self._master], [], [], min(left, at_most))
-        if not ready:
-            return at_most < left
-        data = os.read(self._master, 65536)
-        self.output += data
-        self._stream.feed(data)
-        return bool(data)
+    def _read(self) -> bool:
+        """Take what has been written. False when nothing came for a moment."""
+        ready, _, _ = select.select([self._master], [], [], MOMENT_S)
+        if ready:
+            data = os.read(self._master, 65536)
+            self.output += data
+            self._stream.feed(data)
+        return bool(ready)
 
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
