@@ -103,18 +103,18 @@ class TestTables:
         rows = self.HEAD + "|---|---|\n| Ash | 21 |\n| Oak | 19 |\n"
         assert proposed(rows) == "|"
         assert proposed(rows + "| Elm | 23") == " |\n|"
-        assert proposed(rows + "| Elm") == " |"
+        assert proposed(rows + "| Elm") == " | "
 
     def test_cells_are_padded_as_above(self) -> None:
         rows = "| Tree  | High |\n|-------|------|\n| Ash   | 21   |\n| Oak   | 19   |\n"
-        assert proposed(rows + "| Elm") == "   |"
-        assert proposed(rows + "| Elm  ") == " |"
+        assert proposed(rows + "| Elm") == "   | "
+        assert proposed(rows + "| Elm  ") == " | "
         assert proposed(rows + "| Elm   | 23") == "   |\n|"
 
     def test_a_first_column_that_counts(self) -> None:
         rows = "| No | Tree |\n|----|------|\n| 1  | Ash  |\n| 2  | Oak  |\n"
-        assert proposed(rows) == "| 3  |"
-        assert proposed(rows + "|") == " 3  |"
+        assert proposed(rows) == "| 3  | "
+        assert proposed(rows + "|") == " 3  | "
 
     def test_a_lone_pipe_is_no_table(self) -> None:
         assert proposed("a | b\n") is NOTHING

@@ -123,7 +123,7 @@ class Lines:
             reading = Reading(ahead.kind, 0)
         form = _form_of(reading.kind)
         step = form.go_on(line, reading, self.outline) if form is not None else None
-        if step is None:
+        if form is None or step is None:
             return None
         label = f"{form.name} ends" if step.guessed else form.name
         if not step.completes:

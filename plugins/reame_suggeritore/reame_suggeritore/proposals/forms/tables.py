@@ -9,7 +9,7 @@ from reame_suggeritore.proposals.fields import Field, chance_of_end, expected_va
 from reame_suggeritore.proposals.outline import Opening, Outline, PatternForm, Reading, indent_of
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Step
-from reame_suggeritore.proposals.proposal import DIGITS
+from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS
 from reame_suggeritore.proposals.sequence import Kind
 
 ROW, RULE = "row", "rule"
@@ -129,8 +129,9 @@ class _Row:
         completes = self._column + 1 == self._columns
         samples = ("a",) if completes else self._beginnings(self._column + 1)
         text = f"{blanks}|"
-        if not completes and (value := expected_value([f.text for f in self._fields(self._column + 1)])):
-            text += f" {value} "
+        if not completes:
+            value = expected_value([field.text for field in self._fields(self._column + 1)])
+            text += f" {value} " if value else " "
         return Step(text, chance, completes, not ended, samples)
 
     def _value(self, cell: str) -> Step | None:
@@ -140,7 +141,7 @@ class _Row:
             return None
         text = f" {value}"[len(cell) :]
         blanks = self._padding(cell + text)
-        return Step(f"{text}{blanks}|", _LIKELY, False, False, self._beginnings(self._column + 1))
+        return Step(f"{text}{blanks}| ", _LIKELY, False, False, self._beginnings(self._column + 1))
 
     def _fields(self, column: int) -> list[Field]:
         fields = []
@@ -171,5 +172,5 @@ class _Row:
         return " " * (wanted - written) if wanted >= written else None
 
     def _beginnings(self, column: int) -> tuple[str, ...]:
-        begun = {f" {field.text[:1]}" for field in self._fields(column) if field.text}
-        return tuple(sorted(begun)[:3]) or (" a", " A")
+        begun = {field.text[0] for field in self._fields(column) if field.text}
+        return tuple(sorted(begun)[:3]) or ANY_TEXT
