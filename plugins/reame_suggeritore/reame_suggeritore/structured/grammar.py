@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from llguidance import LLMatcher
 from llguidance.gbnf_to_lark import any_to_lark
@@ -13,9 +14,12 @@ from llguidance.gbnf_to_lark import any_to_lark
 from reame_core.errors import InvalidRequest
 from reame_suggeritore.structured.wording import one_line
 
+if TYPE_CHECKING:
+    from llguidance._lib import JsonCompileOptions
+
 Schema = Mapping[str, object]
 
-JSON_STYLE = {
+JSON_STYLE: JsonCompileOptions = {
     "whitespace_flexible": False,
     "item_separator": ", ",
     "key_separator": ": ",
