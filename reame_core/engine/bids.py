@@ -25,6 +25,15 @@ class Proposal:
     kind: Kind = _ANY
 
 
+@dataclass(frozen=True, slots=True)
+class DraftRoom:
+    """``most`` drafted tokens fit in the batch; ``gentle`` where somebody without a draft waits for it too, and
+    would otherwise get his one token late."""
+
+    most: int
+    gentle: int | None = None
+
+
 @dataclass(slots=True)
 class Bid:
     """A proposal that asks for rows. ``chances[i]`` is that of token i to be kept, all before it being kept."""

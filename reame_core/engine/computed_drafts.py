@@ -18,7 +18,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.bids import LEAST_GAIN, Gain, Proposal
+from reame_core.engine.bids import LEAST_GAIN, DraftRoom, Gain, Proposal
 from reame_core.engine.odds import Kind, Tally
 from reame_core.engine.records import WATCHED, Records
 from reame_core.engine.sequence import Sequence
@@ -91,13 +91,13 @@ class ComputedDrafts:
         sequences: Many[Sequence],
         promised: Mapping[int, float],
         rows: int,
-        room: int,
+        room: DraftRoom,
         gain: Gain | None,
     ) -> dict[int, Proposal]:
-        """Drafts to be verified, by the id of their sequence. ``rows`` are in the batch already and ``room``
-        more fit; cheap drafts have been ``promised`` rows (expected tokens by sequence) and give the batch the
-        expected ``gain``."""
-        if gain is None or room < 1:
+        """Drafts to be verified, by the id of their sequence. ``rows`` are in the batch already, and there is
+        ``room`` for more; cheap drafts have been ``promised`` rows (expected tokens by sequence) and give the
+        batch the expected ``gain``."""
+        if gain is None or room.most < 1:
             return {}
         plans = [
             plan
@@ -111,7 +111,7 @@ class ComputedDrafts:
             return self._ask(best)
         chosen: dict[int, Proposal] = {}
         for plan in plans:
-            chosen |= self._try(plan, {**promised, **dict.fromkeys(chosen, 1.0)}, room)
+            chosen |= self._try(plan, {**promised, **dict.fromkeys(chosen, 1.0)}, room.most)
         return chosen
 
     def _plan(
@@ -120,7 +120,7 @@ class ComputedDrafts:
         sequences: Many[Sequence],
         promised: Mapping[int, float],
         rows: int,
-        room: int,
+        room: DraftRoom,
         gain: Gain,
     ) -> _Plan | None:
         """The best length for drafts by ``source``, for all sequences it may serve better than others."""
@@ -132,10 +132,12 @@ class ComputedDrafts:
             if chance is not None and promised.get(sequence.id, 0.0) < chance / (1 - chance):
                 served.append(sequence)
                 chances[sequence.id] = chance
-        served = served[:room]
+        bystanders = sum(s.id not in chances and s.id not in promised for s in sequences)
+        free = room.gentle if bystanders and room.gentle is not None else room.most
+        served = served[: max(0, free)]
         if not served:
             return None
-        most = room // len(served)
+        most = free // len(served)
         wishes = [_wish(sequence, most) for sequence in served]
         price = self.price(source, wishes)
         if price is None:

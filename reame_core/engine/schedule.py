@@ -8,10 +8,9 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.bids import Proposal
+from reame_core.engine.bids import DraftRoom, Proposal
 from reame_core.engine.noise import LAST_SMALL_BATCH
 from reame_core.engine.sequence import Sequence
-from reame_core.engine.speculation import DraftRoom
 
 GRID = 64
 """Prompts are cut at multiples of this, or of a smaller power of two where the budget is small: from 64 rows

@@ -17,7 +17,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.bids import Bid, Gain, Proposal, grant, grant_all
+from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
 from reame_core.engine.odds import bucket, expected
 from reame_core.engine.records import Records
@@ -31,15 +31,6 @@ CHEAP = 0.01
 _PROPOSE_MEMORY = 0.9
 _UNMEASURED = 1.0
 """Milliseconds of any batch, where drafts are not priced and nothing was measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class DraftRoom:
-    """``most`` drafted tokens fit in the batch; ``gentle`` where somebody without a draft waits for it too, and
-    would otherwise get his one token late."""
-
-    most: int
-    gentle: int | None = None
 
 
 Ask = Callable[[str, Sequence, int], Draft | None]
@@ -71,9 +62,9 @@ class Speculation:
         gain = self._grant(bids, len(sequences), rows, spare)
         promised = {bid.sequence.id: bid.promise for bid in bids if bid.granted}
         granted = sum(bid.granted for bid in bids)
-        computed = self.computed.choose(
-            sequences, promised, rows + granted, min(self.most, spare - granted), gain
-        )
+        most = min(self.most, room.most - granted)
+        gentle = most if room.gentle is None else min(most, room.gentle - granted)
+        computed = self.computed.choose(sequences, promised, rows + granted, DraftRoom(most, gentle), gain)
         chosen = dict(computed)
         for bid in bids:
             if bid.granted and bid.sequence.id not in computed:

@@ -233,3 +233,10 @@ def test_seeds_and_constraints_forbid_drawing() -> None:
         play(engine_on(hooks=hooks), greedy("the first question", 3, sampling=params, ignore_end=True))
     assert set(drawn[:1]) == {True}
     assert drawn.count(True) == len(drawn) / 3
+
+
+def test_a_dear_model_s_drafts_are_not_cut_to_the_stall_budget_while_nobody_else_waits() -> None:
+    machine = Machine(5.0)
+    machine.clock.milliseconds = lambda rows: 300.0 + 5 * rows
+    assert machine.gain(REQUEST) > 3
+    assert max(limit for wishes in machine.computer.asked for _, limit in wishes) > 8

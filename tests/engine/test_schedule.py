@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from reame_core.engine.backend import Rows
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.bids import Proposal
+from reame_core.engine.bids import DraftRoom, Proposal
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.padding import Padding
 from reame_core.engine.schedule import GRID, Scheduler
-from reame_core.engine.speculation import DraftRoom
 from reame_core.plugins.api import Draft
 from reame_core.testing import FakeClock
 from tests.engine.support import (
