@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from reame_core.plugins.api import ConstraintMaker
 
 MAX_CHOICES = 128
-MAX_STOPS = 16
+MAX_STOPS = 32
+"""Those of whoever asks and those of a chat template together."""
 MAX_TOP_LOGPROBS = 20
 
 

@@ -97,6 +97,10 @@ def test_case_92_possible_biases(shared: Running) -> None:
         ("stream", "yes"),
         ("stop", 5),
         ("stop", ["x"] * 17),
+        ("stop_token_ids", [-1]),
+        ("stop_token_ids", [5, 10**9]),
+        ("repeat_last_n", -1),
+        ("repetition_penalty", 0),
         ("n", 0),
         ("user", 5),
         ("top_logprobs", 3),
@@ -237,5 +241,11 @@ def test_a_model_of_plain_turns_stops_at_the_next_user(shared: Running) -> None:
 
     model.template = ChatTemplate(PLAIN, stops=PLAIN_STOPS)
     with running(model) as server:
-        answer = server.chat(temperature=0, max_tokens=60).json()
-        assert "### User" not in answer["choices"][0]["message"]["content"]
+        for stop in (None, [f"stop {number}" for number in range(16)]):
+            answer = server.chat(temperature=0, max_tokens=60, stop=stop).json()
+            assert "### User" not in answer["choices"][0]["message"]["content"]
+
+
+def test_what_is_accepted_instead_is_said_in_json(shared: Running) -> None:
+    assert error_of(shared.chat(store=True))["message"].endswith("it can be false")
+    assert error_of(shared.chat(modalities=["audio"]))["message"].endswith('it can be ["text"]')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,8 @@ def refuse_unserved(fields: GenerationFields) -> None:
         value = getattr(fields, name, None)
         if value is None or value in accepted:
             continue
-        only = f"; it can be {alternatives([str(each) for each in accepted])}" if accepted else ""
+        shown = [each if isinstance(each, str) else json.dumps(each) for each in accepted]
+        only = f"; it can be {alternatives(shown)}" if shown else ""
         raise InvalidRequest(f"{name} is not supported with this value{only}", param=name)
     if fields.stream_options is not None and fields.stream_options.include_obfuscation:
         raise InvalidRequest(

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 COMPLETION_TOKENS = 16
 """What the OpenAI API generates on /v1/completions where nobody says how much."""
+MOST_STOPS = 16
+"""Of a client: a chat template may have more of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,9 +62,10 @@ def prepare_chat(
         model.worker.engine.backend, model.template, messages, tools=services.tools, extra=variables
     )
     named = {"max_tokens": "max_completion_tokens"} if chat.max_completion_tokens is not None else {}
-    with _fields_named(named | {"logprobs": "top_logprobs"}):
+    with _fields_named(_names(chat) | named | {"logprobs": "top_logprobs"}):
         request = _request(
             server,
+            model,
             chat,
             services,
             prompt=prompt,
@@ -99,10 +102,11 @@ def prepare_completion(
         raise InvalidRequest(
             f"{len(prompts)} prompts times {computed} choices are more than {MAX_CHOICES}", param="prompt"
         )
-    with _fields_named({}):
+    with _fields_named(_names(completion)):
         requests = tuple(
             _request(
                 server,
+                model,
                 completion,
                 services,
                 prompt=prompt.tokens,
@@ -120,6 +124,7 @@ def prepare_completion(
 
 def _request(
     server: ServerState,
+    model: ServedModel,
     fields: GenerationFields,
     services: Services,
     *,
@@ -141,7 +146,7 @@ def _request(
         sampling=sampling,
         sampling_by_choice=services.sampling(sampling),
         stop=stop,
-        stop_tokens=frozenset(fields.stop_token_ids or ()),
+        stop_tokens=_stop_tokens(fields, model.info.vocabulary_size),
         ignore_end=bool(fields.ignore_eos),
         # Whoever has to choose among candidates has to know how probable each is.
         logprobs=0 if selects and logprobs is None else logprobs,
@@ -208,7 +213,19 @@ def count(fields: GenerationFields) -> int:
 def _stops(fields: GenerationFields) -> tuple[str, ...]:
     """An empty text ends nothing."""
     stop = fields.stop or ()
-    return tuple(text for text in ((stop,) if isinstance(stop, str) else stop) if text)
+    texts = tuple(text for text in ((stop,) if isinstance(stop, str) else stop) if text)
+    if len(texts) > MOST_STOPS:
+        raise InvalidRequest(f"stop has {len(texts)} texts, at most {MOST_STOPS} are possible", param="stop")
+    return texts
+
+
+def _stop_tokens(fields: GenerationFields, vocabulary: int) -> frozenset[int]:
+    tokens = frozenset(fields.stop_token_ids or ())
+    if not all(0 <= token < vocabulary for token in tokens):
+        raise InvalidRequest(
+            f"stop_token_ids holds token ids outside 0 to {vocabulary - 1}", param="stop_token_ids"
+        )
+    return tokens
 
 
 def _bias(given: Mapping[str, float]) -> dict[int, float]:
@@ -227,6 +244,14 @@ def _echoes(prompts: list[Prompt]) -> tuple[str, ...]:
 def _first(*values: Any) -> Any:
     """The first that was given."""
     return next((value for value in values if value is not None), None)
+
+
+def _names(fields: GenerationFields) -> dict[str, str]:
+    """What the client calls parameters that have another name in the engine."""
+    names = {"repeat_window": "repeat_last_n"}
+    if fields.repeat_penalty is None and fields.repetition_penalty is not None:
+        names["repeat_penalty"] = "repetition_penalty"
+    return names
 
 
 @contextmanager
