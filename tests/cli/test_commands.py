@@ -83,7 +83,8 @@ def test_every_flag_is_shown_by_config_and_documented() -> None:
     }
     for flag, where in documented.items():
         listed = re.findall(r"`(\w+)`", where)
-        assert listed == [name for name in ("run", "config", "plugins") if flag in commands[name]], flag
+        having = [name for name in ("run", "serve", "config", "plugins") if flag in commands[name]]
+        assert listed == having, flag
     assert commands["config"] - {"--json"} == set(documented)
     for option in commands["run"] - {"model", "prompt", "--verbose"}:
         assert f"`{option}" in text, f"{option} is not documented"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from reame_core.cli.app import reame
+from reame_core.cli.manual import SettingOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,3 +95,21 @@ def test_help_does_not_import_the_server() -> None:
         "sys.exit(any(name in sys.modules for name in ('litestar', 'uvicorn', 'structlog', 'numpy')))"
     )
     assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def test_every_flag_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text(encoding="utf-8")
+    documented = dict(
+        re.findall(r"^\| `(--[a-z-]+)(?: [A-Z]+)?` \| (?:adds to )?`([a-z._]+)` \|$", page, re.MULTILINE)
+    )
+    settings = {
+        option.opts[0]: option.setting
+        for option in reame.commands["serve"].params
+        if isinstance(option, SettingOption) and option.opts[0] not in shared_flags()
+    }
+    assert documented == settings
+
+
+def shared_flags() -> set[str]:
+    """Those that ``reame config`` has too: docs/configuration.md lists them."""
+    return {name for option in reame.commands["config"].params for name in option.opts}
