@@ -26,7 +26,6 @@ def test_every_checker_and_fixture_is_named() -> None:
     page = PAGE.read_text("utf-8")
     for name in contracts.__all__:
         assert name in page
-    for fixture in re.findall(
-        r"def (reame_\w+)", Path(testing.__file__).with_name("pytest_plugin.py").read_text()
-    ):
+    fixtures = Path(testing.__file__).with_name("pytest_plugin.py").read_text("utf-8")
+    for fixture in re.findall(r"def (reame_\w+)", fixtures):
         assert f"`{fixture}`" in page
