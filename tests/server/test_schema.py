@@ -82,3 +82,8 @@ def test_answers_are_as_described(shared: Running, document: dict[str, Any]) -> 
     check(shared.http.get("/nowhere").json(), "ErrorBody")
     check(shared.http.get("/health").json(), "Health")
     check(shared.http.get("/status").json(), "Status")
+
+
+def test_every_refusal_of_an_answer_is_described(document: dict[str, Any]) -> None:
+    responses = document["paths"]["/v1/chat/completions"]["post"]["responses"]
+    assert {"400", "401", "404", "413", "500", "503", "504"} <= set(responses)

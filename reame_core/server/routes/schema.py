@@ -35,6 +35,7 @@ _ERRORS = {
     "413": "The body is larger than `server.max_body_mb`.",
     "500": "The server's fault; its log has the request's id.",
     "503": "Not now: starting, shutting down, or too many requests wait.",
+    "504": "It took longer than `server.request_timeout_s`.",
 }
 
 
