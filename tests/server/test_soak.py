@@ -18,8 +18,8 @@ from reame_core.testing import FakeBackend
 from tests.server.support import FakeModel, Running, chat_body, content_of, events_of, running
 
 CHAT = "/v1/chat/completions"
-REQUESTS = int(os.environ.get("REAME_SOAK", "600"))
-"""With 2000 it takes 25 seconds of computing, and more than a minute beside other processes."""
+REQUESTS = int(os.environ.get("REAME_SOAK", "2000"))
+"""Some 20 seconds of computing, and more than a minute beside other processes."""
 AT_ONCE = 64
 GROWTH_MB = 24
 """What the process may grow by between the first and the last quarter: buffers of allocators, and the log that

@@ -6,6 +6,7 @@ import random
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from reame_core.engine.request import Request
 from reame_core.testing.contracts.laws import (
@@ -91,7 +92,7 @@ def _check_restart(make: MakePlugin, options: dict[str, object], schedule: Seque
         check_answers(played)
 
 
-def _restored(make: MakePlugin, options: dict[str, object], request: Request, **backend: int) -> int:
+def _restored(make: MakePlugin, options: dict[str, object], request: Request, **backend: Any) -> int:
     """Tokens that came from the plugin, on a new engine; the answer is checked."""
     with plugged(make(), FakeBackend(**backend), options=options) as running:
         answers = run(running.engine, request)[0]
