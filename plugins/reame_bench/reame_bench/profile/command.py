@@ -52,14 +52,13 @@ def profile(options: BenchOptions, results: Results) -> None:
     from reame_bench.session import jobs, progress
     from reame_core.cli.terminal import write
 
-    found: list[Profile] = []
+    kept = {(each.model, each.users): each for each in profiles(results.run)}
     for job in jobs(options):
         for users in _USERS:
             progress(f"profile: {job.name}, {users} at once")
-            found.append(_profile(job, users, options))
-    kept = {(each.model, each.users): each for each in (*profiles(results.run), *found)}
-    results.run.extras[KEY] = [asdict(each) for each in kept.values()]
-    results.save()
+            kept[job.name, users] = _profile(job, users, options)
+            results.run.extras[KEY] = [asdict(each) for each in kept.values()]
+            results.save()
     write(as_markdown(results.run) + "\n")
     if options.page is not None:
         from reame_bench.report import write_page
