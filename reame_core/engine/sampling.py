@@ -23,6 +23,8 @@ _COLDEST = 1e-6
 """Lower temperatures are like this one, and float32 could not divide by them."""
 _LEAST_PENALTY = 1e-6
 """Likewise for factors of repeated tokens."""
+_ROUNDING = 1e-4
+"""More than float32 loses in a logarithm here."""
 
 
 class Sampler:
@@ -137,16 +139,17 @@ class Sampler:
         full = params.top_k == 0 or params.top_k >= len(scaled)
         if full and params.top_p >= 1 and params.min_p <= 0:
             return None, np.exp(scaled, dtype=np.float64)
-        tokens = np.arange(len(scaled)) if full else np.argpartition(scaled, -params.top_k)[-params.top_k :]
+        top = None if full else np.argpartition(scaled, -params.top_k)[-params.top_k :]
+        shown = scaled if top is None else scaled[top]
+        least = np.log(params.min_p) if params.min_p > 0 else -np.inf
         if params.top_p < 1:
-            # Tokens this improbable cannot, all together, reach into the last 1 - top_p of the mass, so
-            # only the others need sorting.
-            weights = np.exp(scaled[tokens], dtype=np.float64)
-            total = weights.sum()
-            floor = total * (1 - params.top_p) / len(tokens)
-            tokens = tokens[weights >= min(floor, 1.0)]
-        if params.min_p > 0:
-            tokens = tokens[scaled[tokens] >= np.log(params.min_p)]
+            total = np.exp(shown).sum(dtype=np.float64)
+            # Tokens this improbable cannot, all together, reach into the last 1 - top_p of the mass, so only
+            # the others need sorting.
+            improbable = np.log(min(total * (1 - params.top_p) / len(shown), 1.0)) - _ROUNDING
+            least = max(least, improbable)
+        tokens = np.flatnonzero(shown >= least)
+        tokens = tokens if top is None else top[tokens]
         order = np.lexsort((tokens, -scaled[tokens]))
         tokens = tokens[order]
         weights = np.exp(scaled[tokens], dtype=np.float64)

@@ -93,8 +93,8 @@ def free_space(folder: Path) -> int:
 
 
 def read_speed(path: Path, clock: Callable[[], float] = time.perf_counter) -> float | None:
-    """Bytes a second at which ``path`` comes from its disk, not from memory; None where that cannot be told: the
-    file is small, or its file system has no direct reads."""
+    """Bytes a second at which ``path`` comes from its disk, not from memory; None where that cannot be told:
+    the file is small, or its file system has no direct reads."""
     size = min(path.stat().st_size, _READ_BYTES)
     if size < _PIECE or not hasattr(os, "O_DIRECT"):
         return None

@@ -14,7 +14,7 @@ from pathlib import Path
 from reame_core.engine.backend import Rows
 from reame_core.llama.trials import DRAFT_ROWS
 
-_BEFORE, _ROUNDS, _TOKENS = 512, 2, 10
+_BEFORE, _ROUNDS, _TOKENS = 256, 2, 10
 _DRAFTS = 3
 
 
