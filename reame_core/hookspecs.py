@@ -143,7 +143,8 @@ def metrics() -> Sequence[Metric] | None:
 
 @hookspec
 def run_options() -> Sequence[RunOption] | None:
-    """Answer options to add to ``reame run``: fields of its request, which ``serve_fields`` is then asked about.
+    """Answer options to add to ``reame run``: fields of its request, which ``serve_fields`` is then asked
+    about.
 
     Called when ``reame run`` shows its help or meets an option that is none of the core's. No engine runs and
     ``startup`` has not been called."""

@@ -48,8 +48,8 @@ class RequestGroup:
         return choice in self._ended
 
     def next_wave(self) -> list[Sequence]:
-        """Choices to start now, in order: the first ones at first, and more when those before have ended without
-        a winner."""
+        """Choices to start now, in order: the first ones at first, and more when those before have ended
+        without a winner."""
         if self.cancelled or self.winner is not None or len(self._ended) < self._started:
             return []
         first = self._started

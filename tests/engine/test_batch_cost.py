@@ -113,7 +113,9 @@ def test_what_batches_of_several_users_take_is_learned_apart() -> None:
         cost.observe(4, 100.0, users=1)
         cost.observe(4, 140.0, users=4)
     one, four, usual = cost.estimate(4, 1), cost.estimate(4, 4), cost.estimate(4)
-    assert one is not None and four is not None and usual is not None
+    assert one is not None
+    assert four is not None
+    assert usual is not None
     assert one < usual < four
     assert four / one == pytest.approx(1.4, rel=0.1)
     assert cost.estimate(4, 3) == usual, "nothing is known of three"

@@ -126,7 +126,7 @@ def as_markdown(run: Run) -> str:
             ]
         )
     stages = sorted({stage for case in cases for stage, _ in case.archive})
-    archives = [["use case", "model", "server", *(f"{stage:,} answers" for stage in stages)]]
+    archives = [["use case", "model", "server", *(f"request {stage:,}" for stage in stages)]]
     for case in cases:
         known = dict(case.archive)
         archives.append(
@@ -139,7 +139,7 @@ def as_markdown(run: Run) -> str:
         [
             *table(days),
             "",
-            "Seconds of a request, by how many of its kind were answered before:",
+            "Mean seconds of the requests from there on, by what the archive has learned:",
             "",
             *table(archives),
         ]
