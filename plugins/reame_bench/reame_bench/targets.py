@@ -69,7 +69,8 @@ def targets(run: Run) -> str:
     """A table for each model with its curves; by the longest curve that each server has."""
     sections = []
     for model in dict.fromkeys(unit.model for unit in run.units if unit.workload == "triage"):
-        rows = [[model, "wanted", "found", "met"]]
+        requests = max((_length(unit) for unit in run.units if _is_ours(unit, model)), default=0)
+        rows = [[f"{model}, {requests} requests", "wanted", "found", "met"]]
         for target in TARGETS:
             value = target.found(run, model)
             met = "" if value is None else "yes" if _met(target, value) else "NO"
@@ -93,6 +94,10 @@ def _figure(run: Run, model: str, workload: str, contestant: str, key: str) -> f
         return None
     longest = max(units, key=_length)
     return median(unit.figures[key] for unit in units if unit.size == longest.size)
+
+
+def _is_ours(unit: Unit, model: str) -> bool:
+    return (unit.model, unit.contestant, unit.workload) == (model, _OURS, "triage")
 
 
 def _length(unit: Unit) -> int:
