@@ -48,11 +48,14 @@ def draw_archive(cases: Sequence[Case], folder: Path, suffix: str = "png") -> li
         for colour, case in zip(_COLOURS * 4, [each for each in cases if each.model == model], strict=False):
             label = f"{case.use_case}, {case.contestant}"
             axis.plot(*zip(*case.archive, strict=True), "o-", color=colour, label=label)
+        stages = sorted({stage for case in cases for stage, _ in case.archive})
         axis.set_xscale("log")
-        axis.set_yscale("log")
-        axis.set_xlabel("answers in the archive")
-        axis.set_ylabel("seconds a request")
-        axis.grid(alpha=0.25, which="both")
+        axis.set_xticks(stages, [f"{stage:,}" for stage in stages])
+        axis.minorticks_off()
+        axis.set_ylim(bottom=0)
+        axis.set_xlabel("request")
+        axis.set_ylabel("seconds a request, from there on")
+        axis.grid(alpha=0.25)
         axis.legend(frameon=False, fontsize=8)
         axis.set_title(f"What a request costs, {model}")
         made.append(folder / f"archive-{model}.{suffix}")
