@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -36,7 +37,7 @@ _PLACES = (
 )
 _ENGINE = "reame_core/engine/worker.py"
 """On every stack of the engine thread."""
-_IDLE = ("wait (threading.py", "select (selectors.py", "get (queue.py", "accept (socket.py")
+_IDLE = re.compile(r"(wait|select|get|accept) \(.*\b(threading|selectors|queue|socket)\.py")
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ def read(stacks: str, *, engine_thread: bool) -> Shares:
 
 def place(frames: list[str]) -> tuple[str, str]:
     """The layer of a stack and the function it counts for."""
-    if frames[-1].startswith(_IDLE):
+    if _IDLE.match(frames[-1]):
         return WAITING, frames[-1]
     for frame in reversed(frames):
         for folder, layer in _PLACES:
