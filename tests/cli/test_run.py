@@ -106,14 +106,15 @@ def test_settings_and_flags_make_the_request(session: Any, invoke: Invoke, alone
 
 
 def test_the_session_gets_the_settings(session: Any, invoke: Invoke, alone: Path) -> None:
-    invoke(
-        "run", "tiny", "Hi", "--threads", "3", "--context-length", "99", "--no-plugin", "a", "--no-plugin", "b"
-    )
+    (alone / "mine").mkdir()
+    for name in ("a", "b"):
+        (alone / "mine" / f"{name}.py").write_text("")
+    plugins = ["--plugins-dir", "mine", "--no-plugin", "a", "--no-plugin", "b"]
+    invoke("run", "tiny", "Hi", "--threads", "3", "--context-length", "99", *plugins)
     assert session.settings.values.model.threads == 3
     assert session.settings.values.model.context_length == 99
     assert str(session.settings.origin("model.threads")) == "flag --threads"
     assert session.selection.disable == ("a", "b")
-    invoke("run", "tiny", "Hi", "--plugins-dir", "mine")
     assert str(session.selection.folder) == "mine"
 
 
