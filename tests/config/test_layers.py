@@ -32,7 +32,7 @@ DIFFERENT: dict[str, tuple[object, object, object]] = {
     "engine.adapt_threads": (False, True, False),
     "engine.tune": (False, True, False),
     "engine.extra_buffers": ("on", "off", "on"),
-    "engine.flash_attention": ("on", "off", "on"),
+    "engine.flash_attention": ("auto", "off", "auto"),
     "engine.max_rows": (1, 63, 4096),
     "engine.resident": (0, 1, 200),
     "engine.kv_cells": (256, 512, 1024),

@@ -9,6 +9,7 @@ from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event, Finished, TextDelta
 from reame_core.engine.exactness import find_exact_shapes
 from reame_core.engine.hooks import EngineHooks, GuardedHook
+from reame_core.engine.noise import find_noise_floor
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.plugins.api import Draft
@@ -169,6 +170,49 @@ def test_exact_mode_with_two_threads(model, smollm2_path, other_model) -> None:
         run.finish()
         assert run.tokens(again) == plain[0]
         assert run.usage(again).computed == 1
+    finally:
+        backend.close()
+
+
+def check_by_noise_rule(plain: list[tuple[int, float]], found: list[int], floor: float) -> None:
+    """``found`` says what ``plain`` says up to a tie: (token, how far it is ahead of the second best)."""
+    for number, ((token, lead), other) in enumerate(zip(plain, found, strict=True)):
+        if other != token:
+            assert lead <= floor, f"token {number} differs although the best was {lead:.3f} ahead"
+            return
+
+
+def test_default_mode_of_a_k_quant_by_the_noise_rule(other_model) -> None:
+    """Kernels for other numbers of rows round otherwise: answers differ at ties only, and what follows a tie is
+    another text. See docs/benchmarks.md and the floor's own measurement."""
+    path = other_model("qwen2.5-coder-0.5b")
+    backend = LlamaBackend(path, LlamaOptions(kv_cells=4096, threads=2))
+    default = {"max_rows": 512}
+    try:
+        floor = find_noise_floor(backend, backend.tokenize(" ".join(QUESTIONS)))
+        assert 0 < floor < 1
+        plain = {}
+        for question in QUESTIONS:
+            run = Run(backend, **default)
+            number = run.submit(question, logprobs=2)
+            run.finish()
+            entries = [e for d in run.events[number, 0] if isinstance(d, TextDelta) for e in d.logprobs]
+            plain[question] = [(e.token, e.top[0][1] - e.top[1][1]) for e in entries]
+        company = Run(backend, **default)
+        numbers = [company.submit(question) for question in QUESTIONS]
+        company.finish()
+        again = company.submit(QUESTIONS[1])
+        company.finish()
+        assert company.usage(again).computed == 1
+        choices = company.submit(QUESTIONS[0], n=3, sampling=SamplingParams(temperature=1e-5, seed=1))
+        company.finish()
+        for question, number in zip(QUESTIONS, numbers, strict=True):
+            check_by_noise_rule(plain[question], company.tokens(number), floor)
+        check_by_noise_rule(plain[QUESTIONS[1]], company.tokens(again), floor)
+        for choice in range(3):
+            check_by_noise_rule(plain[QUESTIONS[0]], company.tokens(choices, choice), floor)
+        for rows in (7, 63):
+            check_by_noise_rule(plain[QUESTIONS[3]], alone(backend, QUESTIONS[3], max_rows=rows), floor)
     finally:
         backend.close()
 

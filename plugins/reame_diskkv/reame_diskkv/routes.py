@@ -183,7 +183,8 @@ class _Work:
             raise InvalidRequest("give either messages or prompt", param="messages")
         if text.messages is not None:
             return self._server.chat_tokens(text.messages)
-        assert text.prompt is not None
+        if not text.prompt:
+            raise InvalidRequest("prompt is empty: give at least one character of text", param="prompt")
         return self._server.raw_tokens(text.prompt)
 
     async def compute(self, request: Request) -> int:

@@ -130,7 +130,7 @@ def test_four_users_share_and_branch_with_drafts_after_a_restart(smollm2: LlamaB
         return Draft(guess) if guess else None
 
     for _ in range(2):
-        together = restarted(tmp_path, smollm2, other_hooks={"propose_draft": propose})
+        together = restarted(tmp_path, smollm2, other_hooks={"propose_draft": propose}, price_drafts=False)
         asked = [Request(prompt=tokens, max_tokens=ANSWER, ignore_end=True) for tokens in prompts]
         answers = together.play(*asked)
         together.flush()

@@ -46,7 +46,9 @@ def test_greedy_answers_are_the_same_with_a_draft_model(
     settings = Settings(
         Config(
             model=ModelSettings(threads=1, context_length=512),
-            engine=EngineSettings(parallel=4, extra_buffers="off", max_rows=63, max_draft=24),
+            engine=EngineSettings(
+                parallel=4, extra_buffers="off", flash_attention="on", max_rows=63, max_draft=24
+            ),
             plugins=PluginSettings(tables={"draftmodel": {"model": path, "p_min": 0.0}}),
         )
     )
