@@ -108,8 +108,8 @@ class EngineSettings(Section, frozen=True):
         Literal["auto", "on", "off"],
         Meta(
             description="llama.cpp's fused attention. Without it one row rounds otherwise than several, so "
-            "that answers differ more often at ties; some models draft faster. `auto`: what is fastest here, by "
-            "`tune`. Always on in exact mode and for quantised KV cells, which need it."
+            "that answers differ more often at ties; some models draft faster. `auto`: what is fastest here, "
+            "by `tune`. Always on in exact mode and for quantised KV cells, which need it."
         ),
     ] = "on"
     max_rows: Annotated[
