@@ -7,11 +7,12 @@ pages of 2 MB: measured on a virtual machine, repacked weights of a 1.5B model d
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +24,9 @@ LEAST = 16 << 20
 """Bytes from which on a region is worth the trouble."""
 _MAPS = Path("/proc/self/maps")
 _ANONYMOUS = re.compile(r"([0-9a-f]+)-([0-9a-f]+) rw-p \S+ \S+ 0\s*(?:\[heap\]|\[anon.*\])?")
-_ADVISE, _COLLAPSE = 14, 25
-"""MADV_HUGEPAGE, for pages to come, and MADV_COLLAPSE (Linux 6.1), for those that are there."""
+_FORGET, _ADVISE, _COLLAPSE = 4, 14, 25
+"""MADV_DONTNEED, for pages that can be had again from their file; MADV_HUGEPAGE, for pages to come; and
+MADV_COLLAPSE (Linux 6.1), for those that are there."""
 
 Region = tuple[int, int]
 
@@ -41,6 +43,24 @@ def huge_pages() -> Iterator[None]:
     collapsed = sum(_collapse(*region) for region in _added(before, _anonymous_regions()))
     if collapsed:
         log.debug("%d MB are in large pages", collapsed * PAGE >> 20)
+
+
+def forget_mapped(path: Path) -> None:
+    """Take the pages of the mapped file ``path`` out of this process's memory. Those that are read again come
+    back from the system's page cache; weights that were copied into another layout do not. Only on Linux."""
+    if not sys.platform.startswith("linux"):
+        return
+    with contextlib.suppress(OSError):
+        for line in _MAPS.read_text().splitlines():
+            if line.endswith(f" {path}"):
+                start, end = (int(number, 16) for number in line.split(" ", 1)[0].split("-"))
+                _madvise()(start, end - start, _FORGET)
+
+
+def _madvise() -> Callable[[int, int, int], int]:
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    return madvise
 
 
 def _anonymous_regions() -> list[Region]:
@@ -69,8 +89,7 @@ def _added(before: list[Region], after: list[Region]) -> Iterator[Region]:
 
 def _collapse(start: int, end: int) -> int:
     """How many large pages there are in the region afterwards."""
-    madvise = ctypes.CDLL(None).madvise
-    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    madvise = _madvise()
     first, last = -(-start // PAGE) * PAGE, end // PAGE * PAGE
     if first >= last or madvise(first, last - first, _ADVISE) != 0:
         return 0

@@ -11,7 +11,7 @@ from typing import Any
 
 from reame_core.errors import ModelError
 from reame_core.llama.bindings import extra_buffer_types, last_complaints, lib, read_string
-from reame_core.llama.huge_pages import huge_pages
+from reame_core.llama.huge_pages import forget_mapped, huge_pages
 
 _LOAD_MODES = {(False, False): 0, (True, False): 1, (False, True): 2, (True, True): 3}
 REPACK_BUFFER = "CPU_REPACK"
@@ -60,6 +60,8 @@ class LlamaModel:
         if not self.handle:
             reason = next((c for c in complaints if "error" in c.lower()), complaints[-1] if complaints else "")
             raise ModelError(f"{path}: llama.cpp cannot load this model{': ' if reason else ''}{reason}")
+        if buffers.extra or buffers.repacked:
+            forget_mapped(path.resolve())
         self.path = path
         self.vocabulary: Any = lib.llama_model_get_vocab(self.handle)
         if lib.llama_model_has_encoder(self.handle) or not lib.llama_model_has_decoder(self.handle):

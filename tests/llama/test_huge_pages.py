@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,22 @@ def test_where_nothing_is_known_nothing_happens(monkeypatch: pytest.MonkeyPatch)
 
 def _unreadable(*_: object, **__: object) -> str:
     raise PermissionError
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux has these pages")
+def test_pages_of_a_mapped_file_are_forgotten_and_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes(bytes(range(256)) * (4 * MB // 256))
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as memory:
+        assert memory[:] == path.read_bytes()
+        before = _resident(path)
+        huge_pages.forget_mapped(path.resolve())
+        assert _resident(path) < before
+        assert memory[:] == path.read_bytes()
+
+
+def _resident(path: Path) -> int:
+    """KB of ``path`` that this process holds."""
+    lines = Path("/proc/self/smaps").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.endswith(f" {path}"))
+    return next(int(line.split()[1]) for line in lines[start:] if line.startswith("Rss:"))
