@@ -88,7 +88,7 @@ class Engine:
             )
         self._clock = clock
         self._plugins = PluginBridge(hooks or EngineHooks(), backend, self.memory)
-        self._restoring = Restoring(self._plugins, options.stall_ms)
+        self._restoring = Restoring(self._plugins, options.stall_ms, clock)
         self._admission = Admission(self.memory, options.parallel)
         self.records = Records()
         computed = ComputedDrafts(
@@ -258,6 +258,7 @@ class Engine:
         self._restoring.step()
         running = [sequence for sequence in self.running if sequence not in self._restoring]
         if not running:
+            self._restoring.rest()
             return bool(self._restoring)
         self.steps += 1
         self._turn += 1

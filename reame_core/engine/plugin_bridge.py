@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import operator
+import threading
 from collections.abc import Sequence as Many
+from dataclasses import dataclass
 from typing import TypeGuard
 
 import numpy as np
@@ -52,6 +54,8 @@ class SlotAccess:
         self._seconds = seconds
         self.more = False
         """Whether to call the hook again."""
+        self.waiting: tuple[threading.Event, float] | None = None
+        """For what to wait before that, and how many seconds at most."""
 
     def close(self) -> None:
         self._slot = None
@@ -103,6 +107,24 @@ class SlotAccess:
         self._open_slot()
         self.more = True
 
+    def wait_for(self, event: threading.Event, seconds: float) -> None:
+        self._open_slot()
+        if not self._restore_below:
+            raise ValueError("only on_prefill may wait")
+        self.waiting = event, float(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A plugin has more to restore."""
+
+    plugin: int
+    """Its number."""
+    progress: bool
+    """Whether it has restored anything this time."""
+    waiting: tuple[threading.Event, float] | None = None
+    """For what it waits, and how many seconds at most."""
+
 
 class PluginBridge:
     """Calls the hooks for the engine."""
@@ -116,9 +138,9 @@ class PluginBridge:
         self._computers = dict(hooks.compute_drafts.calls)
         self._pricers = dict(hooks.price_drafts.calls)
 
-    def on_prefill(self, sequence: Sequence, seconds: float, first: int = 0) -> int | None:
+    def on_prefill(self, sequence: Sequence, seconds: float, first: int = 0) -> Continuation | None:
         """Let plugins, from number ``first`` on, restore what memory does not have of the prompt, each for so
-        many ``seconds``. The number of one that has more to restore."""
+        many ``seconds``. How one goes on that has more to restore."""
         slot = sequence.slot
         if not sequence.request.reuse or slot is None:
             return None
@@ -133,8 +155,11 @@ class PluginBridge:
                 sequence.reused[plugin] = sequence.reused.get(plugin, 0) + slot.length - before
             elif slot.length < before:
                 _limit(sequence.reused, slot.length)
+            gained = slot.length > before
+            if access.waiting is not None:
+                return Continuation(number, gained, access.waiting)
             if _is_whole(answer):
-                return number if access.more and slot.length > before else None
+                return Continuation(number, gained) if access.more and gained else None
             if answer is not None:
                 log.warning("plugin %s: on_prefill answered %.80r, not a number of tokens", plugin, answer)
         return None

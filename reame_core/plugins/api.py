@@ -16,8 +16,11 @@ from reame_core.engine.backend import Backend as Backend
 from reame_core.engine.backend import ModelInfo as ModelInfo
 from reame_core.engine.backend import Rows as Rows
 from reame_core.errors import PluginError
+from reame_core.plugins.offers import Offers as Offers
 
 if TYPE_CHECKING:
+    import threading
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -141,6 +144,13 @@ class KVAccess(Protocol):
     def go_on_later(self) -> None:
         """Have ``on_prefill`` called again for this sequence, behind the others' next batch. Only where this
         call has restored something and answers how much."""
+        ...
+
+    def wait_for(self, event: threading.Event, seconds: float) -> None:
+        """Have ``on_prefill`` called again for this sequence once ``event`` is set, or after so many seconds:
+        for what comes from elsewhere. Others are computed meanwhile, this sequence is not, and so it should be
+        known to be worth it. Whatever this call answers. Without restoring anything in between a sequence waits
+        for no more than a second in all."""
         ...
 
 
@@ -340,6 +350,8 @@ class PluginContext:
     """The tokens of a text, none of them a control token. Any thread may call it."""
     open_model: ModelOpener = _no_second_model
     """Loads a second model, for ``startup``."""
+    offers: Offers = field(default_factory=Offers)
+    """What the plugins of this engine offer each other, for ``startup``."""
 
 
 class ServerAccess(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from reame_core.plugins.discovery import Candidate, built_in, discover
 from reame_core.plugins.forms import hook_arguments, problems
 from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing
 from reame_core.plugins.names import listing, normalise
+from reame_core.plugins.offers import Offers
 from reame_core.plugins.report import PluginReport, State
 from reame_core.plugins.selection import EVERYTHING, RESERVED_NAMES, Names, PluginSelection, choose
 
@@ -106,11 +107,12 @@ class PluginManager:
         usable = {each.candidate.name: each for each in self._plugins if each.calls and not each.failed}
         starting = [call for call in self._calls["startup"] if call.plugin in usable]
         self._started = usable.keys() - {call.plugin for call in starting}
+        offers = Offers()
         for call in starting:
             plugin = usable[call.plugin]
             if plugin.failed:
                 continue
-            context = context_for(call.plugin)
+            context = replace(context_for(call.plugin), offers=offers)
             try:
                 call.unguarded(context)
             except Exception as error:
