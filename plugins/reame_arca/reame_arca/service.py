@@ -1,0 +1,51 @@
+"""What runs while an engine does: the store, and a layer for each kind of memory that is shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reame_arca.figures import store_metrics
+from reame_arca.sealing import Space
+from reame_arca.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reame_arca.options import Options
+    from reame_core.plugins.api import Metric, PluginContext
+
+
+class Service:
+    """``start`` makes one."""
+
+    def __init__(self, options: Options, context: PluginContext, store: Store) -> None:
+        self.options = options
+        self.context = context
+        self.store = store
+        self._secret = options.read_secret()
+
+    @classmethod
+    def start(cls, options: Options, context: PluginContext) -> Service:
+        """Raises ConfigError. Whether the store answers is found out in the background."""
+        service = cls(options, context, Store.at(options))
+        service.store.warm_up()
+        return service
+
+    def close(self) -> None:
+        """Write what waits and hang up."""
+        self.store.close()
+
+    def space(self, layer: str, tenant: str, scope: Mapping[str, str] | None = None) -> Space:
+        """What ``tenant`` has in ``layer``. ``scope`` is everything that its values depend on, by default all
+        that KV cells depend on: the model, its build, its settings."""
+        return Space(
+            self.options.prefix,
+            layer,
+            self.context.namespace if scope is None else scope,
+            tenant,
+            self._secret,
+        )
+
+    def metrics(self) -> list[Metric]:
+        """Of the store and of each layer."""
+        return store_metrics(self.store)
