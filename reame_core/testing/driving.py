@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event, Failed, Finished, TextDelta, Usage, Won
 from reame_core.engine.group import RequestGroup
 from reame_core.engine.hooks import EngineHooks
 from reame_core.engine.request import Request
-from reame_core.plugins.api import PluginContext
+from reame_core.plugins.api import ModelOpener, PluginContext, SecondModel
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
 from reame_core.testing import fake_vocabulary as vocabulary
@@ -102,7 +104,7 @@ def run(engine: Engine, *requests: Request) -> list[Answers]:
 def plain_answers(request: Request, **backend: Any) -> list[tuple[object, ...]]:
     """What ``request`` says on a fresh engine without plugins, alone, computed from nothing: what every other
     way has to say as well. ``backend`` are arguments of ``FakeBackend``."""
-    alone = replace(request, reuse=False, speculate=False, select=False)
+    alone = replace(request, reuse=False, speculate=False, select=False, wave=None, extra={})
     model = FakeBackend(**backend)
     engine = Engine(model, EngineOptions(context_length=context_of(model), parallel=1))
     return run(engine, alone)[0].said
@@ -135,11 +137,13 @@ def plugged(
     name: str = "checked",
     clock: Callable[[], float] = time.perf_counter,
     watch: Callable[[EngineHooks], EngineHooks] = lambda hooks: hooks,
+    second_model: Callable[[], FakeBackend] | None = None,
     **engine: Any,
 ) -> Iterator[Plugged]:
     """An engine with ``plugin`` (None for none) and its ``options``, started and shut down as Reame does it.
     ``engine`` are fields of ``EngineOptions``; drafts get their rows whether they pay or not, unless they say
-    otherwise. ``watch`` may put something between the engine and the plugin's hooks."""
+    otherwise. ``watch`` may put something between the engine and the plugin's hooks. ``second_model`` makes
+    what ``context.open_model`` opens, whatever its name; without it there is none."""
     backend = backend or FakeBackend()
     own = [] if plugin is None else [(name, plugin)]
     manager = PluginManager(builtins=[*own, *BUILT_IN_PLUGINS], entry_points=[])
@@ -153,8 +157,19 @@ def plugged(
         piece=backend.piece,
         tokenize=backend.tokenize,
     )
+    if second_model is not None:
+        context = replace(context, open_model=_opener(second_model, clock))
     manager.startup(lambda _: context)
     try:
         yield Plugged(Engine(backend, EngineOptions(**engine), watch(manager.engine_hooks()), clock), manager)
     finally:
         manager.shutdown()
+
+
+def _opener(make: Callable[[], FakeBackend], clock: Callable[[], float]) -> ModelOpener:
+    def open_model(model: str, **wishes: Any) -> SecondModel:
+        backend, cost = make(), BatchCost()
+        measure_batches(backend, cost, clock)
+        return SecondModel(backend, "fake", cost)
+
+    return open_model

@@ -171,3 +171,38 @@ def test_a_judge_that_throws_dice_is_found_out() -> None:
 
     with pytest.raises(BrokenLaw, match="two verdicts"):
         check_judge(judge(dice))
+
+
+class Forgetful:
+    """Chooses by how many judges there were before it."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        Forgetful.made += 1
+        self._turn = Forgetful.made
+
+    @hookimpl
+    def select_winner(self, group: Any) -> int | None:
+        ended = [c.choice for c in group.candidates if c.state is CandidateState.ENDED]
+        return ended[self._turn % len(ended)] if len(ended) > 1 else None
+
+
+def test_a_judge_that_is_another_each_time_is_found_out() -> None:
+    with pytest.raises(BrokenLaw, match="two verdicts"):
+        check_judge(Forgetful)
+
+
+def test_candidates_end_one_after_another_and_some_never() -> None:
+    seen: list[tuple[int, int]] = []
+
+    def watch(group: Any) -> None:
+        running = sum(c.state is CandidateState.RUNNING for c in group.candidates)
+        seen.append((running, len(group.candidates)))
+        for candidate in group.candidates:
+            assert (candidate.place is None) == (candidate.state is CandidateState.RUNNING)
+
+    check_judge(judge(watch), texts=["of my own"])
+    assert {size for _, size in seen} == {1, 2, 3, 4, 5, 6, 7}
+    assert any(running == 0 for running, _ in seen)
+    assert any(running == size - 1 > 0 for running, size in seen)

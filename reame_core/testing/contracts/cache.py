@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from reame_core.engine.request import Request
+from reame_core.testing.contracts.damage import Damage, flip_a_bit, truncate
 from reame_core.testing.contracts.laws import (
     BrokenLaw,
     MakePlugin,
@@ -18,35 +19,15 @@ from reame_core.testing.contracts.laws import (
     for_all,
     play,
     schedules,
+    started,
 )
-from reame_core.testing.driving import plugged, prompt_of, run
+from reame_core.testing.driving import prompt_of, run
 from reame_core.testing.fake_backend import FakeBackend
-
-Damage = Callable[[Path, random.Random], None]
-"""Spoils something in the cache's folder."""
 
 _LONG = prompt_of(
     "a long beginning that two prompts have in common, word for word, and then some more words. " * 2
 )
 _REQUEST = Request(prompt=_LONG, max_tokens=8)
-
-
-def flip_a_bit(folder: Path, chance: random.Random) -> None:
-    """In some file of ``folder``."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-    if files:
-        path = chance.choice(files)
-        data = bytearray(path.read_bytes())
-        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-        path.write_bytes(data)
-
-
-def truncate(folder: Path, chance: random.Random) -> None:
-    """Some file of ``folder``."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size)
-    if files:
-        path = chance.choice(files)
-        path.write_bytes(path.read_bytes()[: chance.randrange(path.stat().st_size)])
 
 
 def check_cache(
@@ -86,7 +67,7 @@ def check_cache(
 
 def _check_restart(make: MakePlugin, options: dict[str, object], schedule: Sequence[Step]) -> None:
     for _ in range(2):
-        with plugged(make(), FakeBackend(), options=options, parallel=3, residents=2) as running:
+        with started(make(), FakeBackend(), options=options, parallel=3, residents=2) as running:
             played = play(running, schedule)
             check_failures(running)
         check_answers(played)
@@ -94,7 +75,7 @@ def _check_restart(make: MakePlugin, options: dict[str, object], schedule: Seque
 
 def _restored(make: MakePlugin, options: dict[str, object], request: Request, **backend: Any) -> int:
     """Tokens that came from the plugin, on a new engine; the answer is checked."""
-    with plugged(make(), FakeBackend(**backend), options=options) as running:
+    with started(make(), FakeBackend(**backend), options=options) as running:
         answers = run(running.engine, request)[0]
         check_failures(running)
     check_answers([(Step(request, 0, False), answers)], **backend)
