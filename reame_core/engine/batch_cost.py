@@ -46,8 +46,12 @@ class BatchCost:
     def estimate(self, rows: int, users: int = 0) -> float | None:
         """Expected milliseconds of a batch of ``rows`` for so many ``users``, or for the usual number of them;
         None before anything was measured."""
-        # A larger batch is never cheaper, and k rows never cost more than k/j batches of j rows.
-        costs = [mean * max(1.0, rows / measured) for measured, mean in self._points.values()]
+        # A larger batch is never cheaper, and k rows never cost more than as many batches of j rows as hold them.
+        # Whole batches, for kernels work in blocks: one row more than a block can take as long as another one.
+        costs = [
+            mean * max(1.0, min(rows, size) / measured) * -(-rows // size)
+            for size, (measured, mean) in self._points.items()
+        ]
         return min(costs) * self._factors.get(users, 1.0) if costs else None
 
     def cheaper_size(self, rows: int, most: int) -> int:

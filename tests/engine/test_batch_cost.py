@@ -30,6 +30,18 @@ def test_larger_batches_are_expected_to_cost_in_proportion_at_most() -> None:
     assert cost.estimate(2) == 80
 
 
+def test_a_row_more_than_a_block_of_the_kernels_costs_a_block_more() -> None:
+    """Measured with AMX on a 1.5B model: 32 rows 314 ms, 33 rows 544 ms, 64 rows 593 ms."""
+    cost = BatchCost()
+    cost.observe(32, 314)
+    cost.observe(64, 593)
+    assert cost.estimate(32) == 314
+    assert cost.estimate(33) == 593
+    cost.observe(33, 544)
+    assert cost.estimate(33) == 544
+    assert cost.estimate(96) == pytest.approx(942), "three blocks of 32"
+
+
 def test_the_mean_follows() -> None:
     cost = BatchCost()
     cost.observe(1, 100)
