@@ -109,6 +109,21 @@ def read_header(data: Bytes) -> Header:
     return Header(block, codec, raw, stored, raw_sum, stored_sum, end + SUM_BYTES)
 
 
+def checked_header(data: Bytes) -> Header:
+    """The header of a whole file, its stored cells compared with their checksum, which takes little. Raises
+    DamagedBlock."""
+    header = read_header(data)
+    _check_payload(header, memoryview(data)[header.size :])
+    return header
+
+
+def _check_payload(header: Header, payload: memoryview) -> None:
+    if len(payload) != header.stored_length:
+        raise DamagedBlock(f"{len(payload)} bytes of cells instead of {header.stored_length}")
+    if checksum(payload) != header.stored_sum:
+        raise DamagedBlock("wrong checksum of the stored cells")
+
+
 def read_block(data: Bytes, expected: Block | None, decompressor: Decompressor) -> tuple[Block, memoryview]:
     """(block, state) of a file, which must be the ``expected`` block, if one is. The state is valid until the
     decompressor is used again. Raises DamagedBlock."""
@@ -117,10 +132,7 @@ def read_block(data: Bytes, expected: Block | None, decompressor: Decompressor) 
     if expected is not None and header.block != expected:
         raise DamagedBlock("another block than its name says")
     payload = view[header.size :]
-    if len(payload) != header.stored_length:
-        raise DamagedBlock(f"{len(payload)} bytes of cells instead of {header.stored_length}")
-    if checksum(payload) != header.stored_sum:
-        raise DamagedBlock("wrong checksum of the stored cells")
+    _check_payload(header, payload)
     try:
         state = decompressor.decompress(header.codec, payload, header.raw_length)
     except ValueError as error:

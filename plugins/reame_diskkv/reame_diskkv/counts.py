@@ -35,5 +35,16 @@ class Counts:
     expired: int = 0
     too_large: int = 0
     """Blocks not stored because nothing could make room for them."""
+    far_lookups: int = 0
+    """Prompts of which the far tier was asked for more."""
+    far_hits: int = 0
+    """Those of which it had something worth fetching."""
+    far_blocks: int = 0
+    """Blocks fetched from there."""
+    far_bytes: int = 0
+    far_unprofitable: int = 0
+    """Prompts that were computed although the far tier has them, because that is faster here."""
+    far_late: int = 0
+    """Prompts that were computed because nothing came in time."""
     failures: Counter[str] = field(default_factory=Counter)
-    """What went wrong, by kind: ``damaged``, ``refused``, ``read``, ``write``, ``index``."""
+    """What went wrong, by kind: ``damaged``, ``refused``, ``read``, ``write``, ``index``, ``far``."""

@@ -21,6 +21,12 @@ _COUNTERS = {
     "evicted_blocks": ("evicted", "Blocks removed to make room."),
     "expired_blocks": ("expired", "Blocks removed because of their age."),
     "too_large": ("too_large", "Blocks not stored because nothing could make room for them."),
+    "far_lookups": ("far_lookups", "Prompts of which the far tier was asked for more."),
+    "far_hits": ("far_hits", "Prompts of which the far tier had something worth fetching."),
+    "far_blocks": ("far_blocks", "Blocks fetched from the far tier."),
+    "far_bytes": ("far_bytes", "Bytes fetched from the far tier in blocks."),
+    "far_unprofitable": ("far_unprofitable", "Prompts computed because that was faster than fetching."),
+    "far_late": ("far_late", "Prompts computed because nothing came from the far tier in time."),
 }
 
 
@@ -30,7 +36,7 @@ def metrics_of(counts: Counts, paused: bool) -> list[Metric]:
         Metric(name, description, "counter", [Sample(float(getattr(counts, field)))])
         for name, (field, description) in _COUNTERS.items()
     ]
-    kinds = ("damaged", "refused", "read", "write", "index")
+    kinds = ("damaged", "refused", "read", "write", "index", "far")
     failures = [Sample(counts.failures[kind], {"kind": kind}) for kind in kinds]
     found.append(Metric("failures", "What went wrong, by kind.", "counter", failures))
     found.append(

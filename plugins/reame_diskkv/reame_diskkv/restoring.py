@@ -23,14 +23,18 @@ class Restorer:
         self._left: dict[int, list[Step]] = {}
         """What is still to be restored of sequences that get their prefix in parts, by their ids."""
 
-    def restore(self, sequence: SequenceView, kv: KVAccess) -> int | None:
+    def has_more(self, sequence: SequenceView) -> bool:
+        """Whether there was no time for all that is stored of ``sequence``."""
+        return sequence.id in self._left
+
+    def restore(self, sequence: SequenceView, kv: KVAccess, *, again: bool = False) -> int | None:
         """How many tokens more than before are in memory now, None for none. Takes about ``kv.seconds``; what
-        is left is restored when it is asked again."""
+        is left is restored when it is asked again. ``again``: this prompt has been looked up before."""
         started, before = self._clock(), kv.length
         steps = self._left.pop(sequence.id, [])
         begins = not steps or steps[0].block.start != before
         if begins:
-            steps = self._find(sequence, before)
+            steps = self._find(sequence, before, again=again)
         done, left = self._follow(steps, kv, started)
         if not done:
             return None
@@ -39,7 +43,7 @@ class Restorer:
                 self._left.clear()
             self._left[sequence.id] = left
             kv.go_on_later()
-        self._count(done, max(0, kv.length - before), self._clock() - started, begins=begins)
+        self._count(done, max(0, kv.length - before), self._clock() - started, begins=begins and not again)
         return max(0, kv.length - before) or None
 
     def _count(self, done: list[Step], gained: int, seconds: float, *, begins: bool) -> None:
@@ -52,13 +56,14 @@ class Restorer:
         counts.restored_tokens += gained
         counts.hits += begins
 
-    def _find(self, sequence: SequenceView, before: int) -> list[Step]:
+    def _find(self, sequence: SequenceView, before: int, *, again: bool) -> list[Step]:
         # The last prompt token is computed in any case: its logits are needed.
         limit = sequence.prompt_length - 1
         if limit <= before:
             return []
-        self._cache.counts.lookups += 1
-        self._cache.counts.wanted_tokens += limit - before
+        if not again:
+            self._cache.counts.lookups += 1
+            self._cache.counts.wanted_tokens += limit - before
         return self._worthwhile(self._plan(sequence, before, limit), before)
 
     def _plan(self, sequence: SequenceView, before: int, limit: int) -> list[Step]:

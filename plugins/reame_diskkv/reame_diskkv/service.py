@@ -16,15 +16,19 @@ from reame_diskkv.chain import encode, root_key
 from reame_diskkv.counts import Counts
 from reame_diskkv.explaining import Explanation, Inquiry, explain
 from reame_diskkv.exporting import Exporter
+from reame_diskkv.fetching import Fetcher
 from reame_diskkv.figures import metrics_of
 from reame_diskkv.folder import BlockFolder
 from reame_diskkv.index import Index
 from reame_diskkv.lookup import Prompt
 from reame_diskkv.options import Options
+from reame_diskkv.prices import FarPrices
 from reame_diskkv.restoring import Restorer
 from reame_diskkv.room import Limits
 from reame_diskkv.sessions import Sessions
 from reame_diskkv.store import Store
+from reame_diskkv.tiers import NearTier
+from reame_diskkv.waiting import Fetching
 from reame_diskkv.writer import Writer
 
 log = logging.getLogger("reame.plugins.diskkv")
@@ -51,6 +55,7 @@ class Service:
         options: Options,
         cache: Cache,
         piece: Callable[[int], bytes],
+        fetcher: Fetcher,
         clock: Callable[[], float] = perf_counter,
     ) -> None:
         self.options = options
@@ -58,6 +63,8 @@ class Service:
         self._piece = piece
         self._clock = clock
         self._restorer = Restorer(cache, clock)
+        self.fetcher = fetcher
+        self._fetching = Fetching(cache, self._restorer, fetcher, options.min_tokens)
         self._exporter = Exporter(cache, options.min_tokens, clock)
         self._under_way: dict[int, tuple[float, int]] = {}
         """When and at which length each sequence began to be computed."""
@@ -78,14 +85,21 @@ class Service:
         size = min(options.block_tokens, window) if window else options.block_tokens
         store = Store(folder, limits_of(options), counts, log.warning, level=options.level)
         store.find_sessions()  # and have the index there before it is asked
+        near = NearTier()
+        store.written = near.offer
         writer = Writer(store, int(options.queue_mb * 1e6))
         shape = Shape(context.model.name, context.namespace, size)
         cache = Cache(shape, store, writer, counts, context.model.threads)
         cache.prepare()
-        return cls(options, cache, context.piece)
+        # For threads of its own, as if it were another process on the same folder.
+        second = Store(folder, limits_of(options), counts, log.warning, level=options.level)
+        fetcher = Fetcher(near, second, counts, FarPrices(lambda: cache.prices))
+        context.offers.make(near)
+        return cls(options, cache, context.piece, fetcher)
 
     def close(self) -> None:
         """Write what waits and stop."""
+        self.fetcher.close()
         self.cache.writer.close()
         self.cache.close()
         self.cache.store.folder.close()
@@ -95,7 +109,7 @@ class Service:
         inquiry = sequence.request.extra.get("diskkv")
         if isinstance(inquiry, Inquiry) and inquiry.open:
             inquiry.answer(in_memory, self._explain(sequence))
-        restored = self._restorer.restore(sequence, kv)
+        restored = self._fetching.restore(sequence, kv)
         if len(self._under_way) > _MOST_UNDER_WAY:
             self._under_way.clear()
         self._under_way[sequence.id] = self._clock(), kv.length
@@ -106,6 +120,8 @@ class Service:
         if began is not None and kv.length >= sequence.prompt_length:
             since, length = began
             self.cache.prices.computed(sequence.prompt_length - length, 1000 * (self._clock() - since))
+        if stage is Stage.END:
+            self._fetching.forget(sequence)
         self._exporter.export(sequence, kv, stage)
 
     def _explain(self, sequence: SequenceView) -> Explanation | None:

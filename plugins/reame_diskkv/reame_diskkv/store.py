@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from reame_diskkv.block_file import Block, write_block
+from reame_diskkv.block_file import Block, Header, write_block
 from reame_diskkv.codec import Bytes, Compressor
 from reame_diskkv.counts import Counts
 from reame_diskkv.days import DayBook
@@ -52,6 +52,8 @@ class Store:
         self._next_shard = 0
         self._latest = 0.0
         self._days = DayBook(counts)
+        self.written: Callable[[Block, Sequence[Bytes]], None] | None = None
+        """Told of each block that ``put`` has written, and given its file."""
         self.generation = 0
         """Grows whenever the index was made anew: whoever has it open must open it again."""
 
@@ -86,31 +88,55 @@ class Store:
         self.counts.write_seconds += time.perf_counter() - started
         return stored
 
+    def adopt(self, header: Header, data: Bytes) -> bool:
+        """Store the file of a block that was written elsewhere; whether it is there now."""
+        if self.paused:
+            return False
+        try:
+            return self._store(header.block, lambda: [data], header.raw_length) is not None
+        except (OSError, IndexUnusable) as error:
+            self._fail("write", error)
+        except IndexBroken as error:
+            self._begin_anew(error)
+        return False
+
     def _put(self, block: Block, state: bytes) -> bool:
+        parts = self._store(block, lambda: write_block(block, state, self._compressor), len(state))
+        if parts is None:
+            return False
+        if parts:
+            self.counts.written_blocks += 1
+            self.counts.written_bytes += sum(map(len, parts))
+            if self.written is not None:
+                self.written(block, parts)
+        return True
+
+    def _store(
+        self, block: Block, made: Callable[[], Sequence[Bytes]], raw_bytes: int
+    ) -> Sequence[Bytes] | None:
+        """The file that was written, an empty one where it was there; None where it cannot be."""
         index = self._opened()
         if index.covering(block.parent, block.tokens) is not None:
-            return True
+            return ()
         if block.parent != block.root and index.by_key(block.parent) is None:
             # Evicted or lost meanwhile: nobody would ever find what comes behind it.
             self.counts.dropped += 1
-            return False
-        parts = write_block(block, state, self._compressor)
+            return None
+        parts = made()
         size = sum(map(len, parts))
         if not self.room.make(index, size, block.parent):
             self.counts.too_large += 1
-            return False
+            return None
         try:
-            self._write(index, block, parts, len(state))
+            self._write(index, block, parts, raw_bytes)
         except (OSError, IndexUnusable) as error:
             # More than this block needs: the index has to grow, too.
             enough = 4 * size + INDEX_GROWTH
             if not _disk_full(error):
                 raise
             self.room.evict(index, enough, block.parent)
-            self._write(index, block, parts, len(state))
-        self.counts.written_blocks += 1
-        self.counts.written_bytes += size
-        return True
+            self._write(index, block, parts, raw_bytes)
+        return parts
 
     def _write(self, index: Index, block: Block, parts: Sequence[Bytes], raw_bytes: int) -> None:
         size = self.folder.write(block.key, parts)
