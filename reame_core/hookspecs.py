@@ -9,12 +9,15 @@ that hook of that plugin is switched off. See docs/hooks.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import pluggy
 
+from reame_core.plugins.lifetimes import Deprecation, Lifetime
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import click
     import numpy as np
@@ -39,23 +42,48 @@ if TYPE_CHECKING:
     )
 
 PROJECT = "reame"
+API_VERSION = "0.1"
+"""Of the hooks and of everything else that docs/api-stability.md calls public: major and minor of Reame's own
+version. A new minor version adds, and takes away what an earlier one has announced."""
+OLDEST_API_VERSION = "0.1"
+"""Plugins written for this one, and using nothing that was deprecated in it, work."""
 
-hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
+_specification = pluggy.HookspecMarker(PROJECT)
+
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
-@hookspec
+def hookspec(
+    *,
+    since: str,
+    firstresult: bool = False,
+    deprecated: Deprecation | None = None,
+    deprecated_arguments: Mapping[str, Deprecation] | None = None,
+) -> Callable[[Function], Function]:
+    """Marks a specification. ``since`` is the API version that has it first. A plugin that implements what is
+    deprecated works, and is named in a warning."""
+
+    def mark(function: Function) -> Function:
+        marked = _specification(function, firstresult=firstresult)
+        vars(marked)["reame_lifetime"] = Lifetime(since, deprecated, dict(deprecated_arguments or {}))
+        return marked
+
+    return mark
+
+
+@hookspec(since="0.1")
 def startup(context: PluginContext) -> None:
     """The model is loaded and the engine is about to start. Read ``context.options``, open files, start
     threads. Called once, on the thread that builds the engine. An exception disables the plugin."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def shutdown() -> None:
     """The engine has stopped. Flush, close, join threads. Called once, after the last other hook."""
 
 
-@hookspec(firstresult=True)
+@hookspec(since="0.1", firstresult=True)
 def on_prefill(sequence: SequenceView, kv: KVAccess) -> int | None:
     """Restore a known prefix of the prompt into the KV memory.
 
@@ -65,7 +93,7 @@ def on_prefill(sequence: SequenceView, kv: KVAccess) -> int | None:
     ``kv.seconds`` is restored in parts: after ``kv.go_on_later()`` the plugin is called once more."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def propose_draft(sequence: SequenceView, limit: int) -> Draft | None:
     """Guess up to ``limit`` next tokens of a decoding sequence.
 
@@ -73,7 +101,7 @@ def propose_draft(sequence: SequenceView, limit: int) -> Draft | None:
     the target verifies them. Answer None rather than a guess you do not believe in."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def price_drafts(wishes: Sequence[DraftWish]) -> DraftPrice | None:
     """Say what ``compute_drafts`` would cost for these sequences, without computing anything.
 
@@ -81,7 +109,7 @@ def price_drafts(wishes: Sequence[DraftWish]) -> DraftPrice | None:
     a sequence is too long."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def compute_drafts(wishes: Sequence[DraftWish]) -> Sequence[Draft | None] | None:
     """Guess the next tokens of several sequences, in their order, where guessing costs time: a small model.
 
@@ -90,7 +118,7 @@ def compute_drafts(wishes: Sequence[DraftWish]) -> Sequence[Draft | None] | None
     with None as the draft until it is done. An empty draft says that the source is too unsure to guess."""
 
 
-@hookspec(firstresult=True)
+@hookspec(since="0.1", firstresult=True)
 def verify(
     sequence: SequenceView, draft: Draft, logits: NDArray[np.float32], chooser: TokenChooser
 ) -> Verdict | None:
@@ -103,7 +131,7 @@ def verify(
     ``next_token``."""
 
 
-@hookspec(firstresult=True)
+@hookspec(since="0.1", firstresult=True)
 def select_winner(group: Group) -> int | None:
     """Choose the winner among the candidates of a request with ``select``.
 
@@ -111,7 +139,7 @@ def select_winner(group: Group) -> int | None:
     None to go on; when all have ended without an answer, the request ends without a winner."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def persist(sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
     """Keep what has been computed.
 
@@ -120,7 +148,7 @@ def persist(sequence: SequenceView, kv: KVAccess, stage: Stage) -> None:
     your own."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def register_routes(server: ServerAccess) -> Sequence[object] | None:
     """Answer Litestar route handlers to be added to the HTTP server.
 
@@ -128,7 +156,7 @@ def register_routes(server: ServerAccess) -> Sequence[object] | None:
     are the server's: a handler raises an error of ``reame_core.errors``. It must not block the loop."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def serve_fields(request: ApiRequest) -> FieldService | None:
     """Take care of fields of a request that the core does not serve itself.
 
@@ -136,12 +164,12 @@ def serve_fields(request: ApiRequest) -> FieldService | None:
     at the same time. Raise InvalidRequest for a wrong value, with the field's name as ``param``."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def metrics() -> Sequence[Metric] | None:
     """Answer what to add to ``/metrics``. Called at each scrape, on the server's event loop."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def run_options() -> Sequence[RunOption] | None:
     """Answer options to add to ``reame run``: fields of its request, which ``serve_fields`` is then asked
     about.
@@ -150,7 +178,7 @@ def run_options() -> Sequence[RunOption] | None:
     ``startup`` has not been called."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def register_commands(cli: click.Group) -> None:
     """Add commands to ``reame`` by ``cli.add_command``.
 
@@ -158,7 +186,7 @@ def register_commands(cli: click.Group) -> None:
     No engine runs and ``startup`` has not been called. Import what is heavy inside the commands."""
 
 
-@hookspec
+@hookspec(since="0.1")
 def register_models() -> Mapping[str, Mapping[str, object]] | None:
     """Answer models to add to the catalogue: the same tables as in a catalogue file, by name.
 

@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 from reame_core.errors import PluginError
+from reame_core.plugins.compatibility import stated_requirement
 from reame_core.plugins.names import normalise
 
 GROUP = "reame"
@@ -29,6 +30,8 @@ class Candidate:
     """Import it: the module or object with the hooks. Raises whatever the plugin's import raises."""
     distribution: str | None = None
     version: str | None = None
+    requirement: str = ""
+    """Which versions of Reame the distribution wants; empty where it does not say."""
     built_in: bool = False
 
     @property
@@ -59,14 +62,21 @@ def _from_entry_points(entry_points: Sequence[EntryPoint] | None) -> list[Candid
     return [Candidate(each.name, "entry point", each.load, *_distribution(each)) for each in entry_points]
 
 
-def _distribution(entry_point: EntryPoint) -> tuple[str | None, str | None]:
-    """Name and version; None where the distribution's metadata is missing or damaged."""
+def _distribution(entry_point: EntryPoint) -> tuple[str | None, str | None, str]:
+    """Name, version and what it wants of Reame; None and nothing where the distribution's metadata is missing
+    or damaged."""
     try:
         distribution = entry_point.dist
-        return (distribution.name, distribution.version) if distribution else (None, None)
+        if not distribution:
+            return None, None, ""
+        return (
+            distribution.name,
+            distribution.version,
+            stated_requirement(getattr(distribution, "requires", None)),
+        )
     # Which exception this is depends on the version of Python.
     except Exception:
-        return None, None
+        return None, None, ""
 
 
 def _from_folder(folder: Path) -> list[Candidate]:

@@ -15,6 +15,7 @@ from types import MappingProxyType
 import pluggy
 
 from reame_core import hookspecs
+from reame_core.plugins.lifetimes import Lifetime
 from reame_core.plugins.names import did_you_mean, listing
 
 
@@ -29,6 +30,29 @@ def hook_arguments() -> Mapping[str, tuple[str, ...]]:
             if manager.parse_hookspec_opts(hookspecs, name) is not None
         }
     )
+
+
+@cache
+def lifetimes() -> Mapping[str, Lifetime]:
+    """Since when there is each hook, and what of it is deprecated."""
+    return MappingProxyType({name: getattr(hookspecs, name).reame_lifetime for name in hook_arguments()})
+
+
+def deprecations(plugin: object) -> list[str]:
+    """What ``plugin`` uses and will have to do without, one line each."""
+    found = []
+    for hook, impl in _implementations(plugin):
+        lifetime = lifetimes().get(hook)
+        if lifetime is None:
+            continue
+        if lifetime.deprecated is not None:
+            found.append(lifetime.deprecated.sentence(f"hook {hook!r}"))
+        found += [
+            lifetime.arguments[argument].sentence(f"argument {argument!r} of hook {hook!r}")
+            for argument in impl.argnames
+            if argument in lifetime.arguments
+        ]
+    return found
 
 
 def problems(plugin: object) -> list[str]:

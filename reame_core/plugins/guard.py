@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any
 
@@ -96,6 +96,17 @@ def tracing(function: Callable[..., Any], plugin: str, hook: str) -> Callable[..
             trace_logger.info("%s of %s: %.3f ms", hook, plugin, (perf_counter() - start) * 1e3)
 
     return call
+
+
+_announced: set[tuple[str, str]] = set()
+
+
+def warn_of_deprecations(plugin: str, origin: str, lines: Iterable[str]) -> None:
+    """Log each of ``lines`` once a process, however often plugins are loaded in it."""
+    for line in lines:
+        if (plugin, line) not in _announced:
+            _announced.add((plugin, line))
+            logger.warning("plugin %r (%s): %s", plugin, origin, line)
 
 
 def one_line(error: BaseException) -> str:

@@ -13,9 +13,10 @@ import pluggy
 from reame_core import hookspecs
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.errors import ConfigError, PluginError, UsageError
+from reame_core.plugins.compatibility import stated_api, unfit_api, unfit_requirement
 from reame_core.plugins.discovery import Candidate, built_in, discover
-from reame_core.plugins.forms import hook_arguments, problems
-from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing
+from reame_core.plugins.forms import deprecations, hook_arguments, problems
+from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing, warn_of_deprecations
 from reame_core.plugins.names import listing, normalise
 from reame_core.plugins.offers import Offers
 from reame_core.plugins.report import PluginReport, State
@@ -33,6 +34,8 @@ class _Plugin:
     candidate: Candidate
     disabled: str = ""
     failed: str = ""
+    api: str = ""
+    deprecated: tuple[str, ...] = ()
     calls: list[GuardedCall] = field(default_factory=list)
 
 
@@ -153,18 +156,28 @@ class PluginManager:
                     self._failed(plugin, why)
                     continue
                 taken[normalise(candidate.name)] = candidate.origin
-            if reason := self._register(candidate):
+            if reason := self._register(plugin):
                 self._failed(plugin, *reason)
 
-    def _register(self, candidate: Candidate) -> tuple[str, BaseException | None] | None:
+    def _register(self, entry: _Plugin) -> tuple[str, BaseException | None] | None:
         """Why it cannot be used and the exception behind that, or None."""
+        candidate = entry.candidate
+        # Before it is imported: what it misses in this Reame would only be an obscure ImportError.
+        if unfit := unfit_requirement(candidate.origin, candidate.requirement):
+            return unfit, None
         try:
             plugin = candidate.load()
+            stated = stated_api(plugin)
+            if unfit := unfit_api(stated):
+                return unfit, None
+            entry.api = str(stated or "")
             if wrong := problems(plugin):
                 return "; ".join(wrong), None
             if twin := self._registry.get_name(plugin):
                 return f"it is the same object as plugin {twin!r}", None
             self._registry.register(plugin, candidate.name)
+            entry.deprecated = tuple(deprecations(plugin))
+            warn_of_deprecations(candidate.name, candidate.origin, entry.deprecated)
         # A module that calls sys.exit() while it is imported must not end the server.
         except (Exception, SystemExit) as error:
             logger.debug("traceback of plugin %r:", candidate.name, exc_info=error)
@@ -251,4 +264,7 @@ def _report(plugin: _Plugin) -> PluginReport:
         state=state,
         why=why,
         errors=sum(call.errors for call in calls),
+        requirement=candidate.requirement,
+        api=plugin.api,
+        deprecated=plugin.deprecated,
     )

@@ -25,3 +25,9 @@ class PluginReport:
     """One line; empty for an active plugin."""
     errors: int
     """Exceptions its hooks have raised."""
+    requirement: str = ""
+    """Which versions of Reame its distribution wants, such as ``<0.3,>=0.1``; empty where it does not say."""
+    api: str = ""
+    """The API version that it says it was written for (``reame_api``); empty where it does not say."""
+    deprecated: tuple[str, ...] = ()
+    """What it uses and will have to do without, one line each."""
