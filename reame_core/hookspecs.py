@@ -1,5 +1,5 @@
 """The hooks of Reame: five that carry the design, two for drafts that are computed, the lifecycle around them,
-three of the HTTP server, one of the command line and one of the catalogue.
+five of the HTTP server, one of the command line and one of the catalogue.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from reame_core.plugins.api import (
+        AnsweredChoice,
         ApiRequest,
+        AskAgain,
         Draft,
         DraftPrice,
         DraftWish,
         FieldService,
         Group,
+        KnownAnswer,
         KVAccess,
         Metric,
         PluginContext,
+        Question,
         RunOption,
         SequenceView,
         ServerAccess,
@@ -162,6 +166,25 @@ def serve_fields(request: ApiRequest) -> FieldService | None:
 
     Called for each chat or completion that has such fields, on a thread of the server's, for several requests
     at the same time. Raise InvalidRequest for a wrong value, with the field's name as ``param``."""
+
+
+@hookspec(since="0.1", firstresult=True)
+def recall_answer(question: Question) -> KnownAnswer | AskAgain | None:
+    """Answer a request without computing it.
+
+    Called for each prompt of a chat or completion before it is queued, on a thread of the server's, for several
+    at the same time. The first plugin that answers ends the search. ``AskAgain`` makes the request wait and
+    asks anew. Whoever is asked is told the end by ``keep_answer``, unless the answer was known. Take a few
+    milliseconds at most."""
+
+
+@hookspec(since="0.1")
+def keep_answer(question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
+    """Keep what was computed for a question that ``recall_answer`` was asked.
+
+    Called once for each such question, on a thread of the server's, when all of its choices have ended; with
+    None where there is no whole answer: the client has gone, something failed, somebody else knew it. Hand
+    anything slow to a thread of your own."""
 
 
 @hookspec(since="0.1")

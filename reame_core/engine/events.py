@@ -80,6 +80,15 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Recalled:
+    """Whose memory an answer comes from."""
+
+    plugin: str
+    note: object = None
+    """What the plugin says about it, a JSON value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The last event of a choice that ended well."""
 
@@ -89,6 +98,8 @@ class Finished:
     timings: Timings
     stopped_by: str | int | None = None
     """The stop text or the token that ended it."""
+    recalled: Recalled | None = None
+    """Where nothing was computed, because a plugin knew the answer."""
 
 
 @dataclass(frozen=True, slots=True)

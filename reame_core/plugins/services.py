@@ -31,6 +31,8 @@ class Services:
     """What plugins do for one request."""
 
     by_plugin: Mapping[str, FieldService] = field(default_factory=dict)
+    fields: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """What the client asked of each, by the names of the fields."""
 
     def new_extra(self) -> dict[str, object]:
         """``Request.extra`` for the next prompt of the request."""
@@ -115,6 +117,7 @@ def ask_plugins(plugins: PluginManager, request: ApiRequest) -> tuple[Services, 
     """Who serves which fields of ``request``, and the fields that nobody serves. Raises InvalidRequest."""
     left_over = dict(request.fields)
     found: dict[str, FieldService] = {}
+    asked: dict[str, dict[str, object]] = {}
     for plugin, call in plugins.hook("serve_fields").calls if left_over else ():
         service = call(replace(request, fields=dict(left_over)))
         if service is None:
@@ -123,9 +126,8 @@ def ask_plugins(plugins: PluginManager, request: ApiRequest) -> tuple[Services, 
             log.warning("plugin %r: serve_fields answered no FieldService", plugin)
             continue
         found[plugin] = service
-        for name in service.fields:
-            left_over.pop(name, None)
-    return _together(Services(found), request), left_over
+        asked[plugin] = {name: left_over.pop(name) for name in service.fields if name in left_over}
+    return _together(Services(found, asked), request), left_over
 
 
 def _together(services: Services, request: ApiRequest) -> Services:

@@ -44,6 +44,12 @@ class Metrics:
         self._cut = Counter(
             "reame_requests_cut", "Requests ended before their time, by why.", ["code"], registry=registry
         )
+        self._recalled = Counter(
+            "reame_answers_recalled",
+            "Choices that a plugin knew, so that nothing was computed.",
+            ["plugin"],
+            registry=registry,
+        )
         self._prompt = Counter("reame_prompt_tokens", "Tokens of prompts.", registry=registry)
         self._sources = Counter(
             "reame_prompt_tokens_by_source",
@@ -126,8 +132,11 @@ class Metrics:
             return
         usage, timings = event.usage, event.timings
         self._answers.labels(event.reason).inc()
-        self._generated.inc(usage.completion)
-        self.history.totals.generated += usage.completion
+        if event.recalled is not None:
+            self._recalled.labels(event.recalled.plugin).inc()
+        else:
+            self._generated.inc(usage.completion)
+            self.history.totals.generated += usage.completion
         for source, (drafted, accepted) in usage.drafts.items():
             self._drafted.labels(source).inc(drafted)
             self._accepted.labels(source).inc(accepted)

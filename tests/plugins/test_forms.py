@@ -30,6 +30,8 @@ def test_the_hooks_and_their_arguments() -> None:
         "persist",
         "register_routes",
         "serve_fields",
+        "recall_answer",
+        "keep_answer",
         "metrics",
         "run_options",
         "register_commands",

@@ -21,6 +21,7 @@ from reame_core.server.generation.exchange import open_exchange
 
 if TYPE_CHECKING:
     from reame_core.engine.request import Request
+    from reame_core.plugins.api import Question
     from reame_core.server.gateway.asgi import Receive, Scope, Send
     from reame_core.server.generation.exchange import Exchange
     from reame_core.server.generation.outcome import Outcomes
@@ -53,6 +54,7 @@ class EventStream:
         *,
         prompt_field: str,
         finished: Callable[[Outcomes], None],
+        questions: Sequence[Question | None] = (),
     ) -> None:
         self._server = server
         self._model = model
@@ -60,10 +62,16 @@ class EventStream:
         self._writer = writer
         self._prompt_field = prompt_field
         self._finished = finished
+        self._questions = questions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async with open_exchange(
-            self._server, self._model, self._requests, receive, prompt_field=self._prompt_field
+            self._server,
+            self._model,
+            self._requests,
+            receive,
+            prompt_field=self._prompt_field,
+            questions=self._questions,
         ) as exchange:
             silence = self._server.settings.keep_alive_s
             events = await exchange.take(min(FIRST_EVENT_S, silence))

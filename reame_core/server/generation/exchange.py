@@ -15,20 +15,28 @@ from reame_core.engine.worker import EngineClosed, QueueFull
 from reame_core.errors import ContextLengthExceeded
 from reame_core.server.errors import ApiError, client_gone, unavailable
 from reame_core.server.generation.mailbox import Mailbox
+from reame_core.server.generation.recalling import Recall
 
 if TYPE_CHECKING:
     from reame_core.engine.request import Request
     from reame_core.engine.worker import Ticket
+    from reame_core.plugins.api import Question
     from reame_core.server.gateway.asgi import Receive
     from reame_core.server.state import ServedModel, ServerState
 
 
 class Exchange:
     """Submitted when it is made; use ``open_exchange``. Choices are numbered through: those of the second
-    request follow those of the first."""
+    request follow those of the first. Where plugins are to be asked one of the ``questions`` first, its request
+    is submitted once they do not know the answer."""
 
     def __init__(
-        self, server: ServerState, model: ServedModel, requests: Sequence[Request], prompt_field: str
+        self,
+        server: ServerState,
+        model: ServedModel,
+        requests: Sequence[Request],
+        prompt_field: str,
+        questions: Sequence[Question | None] = (),
     ) -> None:
         self._server = server
         self._model = model
@@ -43,6 +51,9 @@ class Exchange:
         self._prompt_field = prompt_field
         self._tickets: list[Ticket] = []
         self._timer: asyncio.TimerHandle | None = None
+        asked = questions or [None] * len(requests)
+        self._recalls = [None if each is None else Recall(model.plugins, each) for each in asked]
+        self._asking: list[asyncio.Task[None]] = []
         self._submit()
 
     def _submit(self) -> None:
@@ -50,8 +61,11 @@ class Exchange:
         try:
             for request in self._requests:
                 worker.engine.check(request)
-            for index, request in enumerate(self._requests):
-                self._tickets.append(worker.submit(request, partial(self._post, index)))
+            for index, recall in enumerate(self._recalls):
+                if recall is None:
+                    self._submit_one(index)
+                else:
+                    self._asking.append(self._loop.create_task(self._recall_or_submit(index, recall)))
         except Exception as error:
             self._cancel()
             raise self._refusal(error) from None
@@ -59,6 +73,21 @@ class Exchange:
         if limit is not None:
             self._timer = self._loop.call_later(limit, self.end, _timeout(limit))
         self._server.exchanges.add(self)
+
+    def _submit_one(self, index: int) -> None:
+        self._tickets.append(self._model.worker.submit(self._requests[index], partial(self._post, index)))
+
+    async def _recall_or_submit(self, index: int, recall: Recall) -> None:
+        try:
+            events = await recall.ask()
+            if events is not None:
+                self._receive(index, events, recalled=True)
+            else:
+                self._submit_one(index)
+        except Exception as error:
+            self._failure = self._failure or self._refusal(error)
+            self._cancel()
+            self._mailbox.wake()
 
     def _refusal(self, error: Exception) -> Exception:
         if isinstance(error, QueueFull):
@@ -77,16 +106,20 @@ class Exchange:
         try:
             self._loop.call_soon_threadsafe(self._receive, index, events)
         except RuntimeError:  # the loop is closed: nobody listens any more
-            self._cancel()
+            self._cancel_tickets()
 
-    def _receive(self, index: int, events: list[Event]) -> None:
+    def _receive(self, index: int, events: list[Event], *, recalled: bool = False) -> None:
         offset = self._offsets[index]
         for event in events:
             if isinstance(event, TextDelta):
-                self._observe_delta(offset + event.choice, event)
+                if not recalled:
+                    self._observe_delta(offset + event.choice, event)
             elif isinstance(event, Finished | Failed):
                 self._choice_ended(index, event)
-        self._mailbox.put([replace(e, choice=e.choice + offset) for e in events] if offset else events)
+        if (recall := self._recalls[index]) is not None and not recalled:
+            recall.heard(events)
+        shifted = [replace(e, choice=e.choice + offset) for e in events] if offset else events
+        self._mailbox.put(shifted, merge=not recalled)
 
     def _observe_delta(self, choice: int, event: TextDelta) -> None:
         now = time.perf_counter()
@@ -98,7 +131,8 @@ class Exchange:
 
     def _choice_ended(self, index: int, event: Finished | Failed) -> None:
         self._open -= 1
-        self._server.pace.ended()
+        if isinstance(event, Failed) or event.recalled is None:
+            self._server.pace.ended()
         self._server.metrics.ended(event)
         if isinstance(event, Failed):
             return
@@ -137,8 +171,17 @@ class Exchange:
             self._timer.cancel()
         if self._open:
             self._cancel()
+        for recall in self._recalls:
+            if recall is not None:
+                recall.drop()
 
     def _cancel(self) -> None:
+        for task in self._asking:
+            if task is not asyncio.current_task():
+                task.cancel()
+        self._cancel_tickets()
+
+    def _cancel_tickets(self) -> None:
         for ticket in self._tickets:
             ticket.cancel()
 
@@ -165,11 +208,12 @@ async def open_exchange(
     receive: Receive,
     *,
     prompt_field: str = "prompt",
+    questions: Sequence[Question | None] = (),
 ) -> AsyncIterator[Exchange]:
     """Submit ``requests``; whatever still runs when the context ends, or when the client closes its
     connection, is cancelled. Raises what makes them impossible to serve before anything is queued;
-    ``prompt_field`` is what the client calls the prompt."""
-    exchange = Exchange(server, model, requests, prompt_field)
+    ``prompt_field`` is what the client calls the prompt; ``questions`` are what plugins are asked before."""
+    exchange = Exchange(server, model, requests, prompt_field, questions)
     watcher = asyncio.create_task(_end_on_disconnect(exchange, receive))
     try:
         yield exchange

@@ -21,10 +21,14 @@ class Mailbox:
         self._waiter: asyncio.Future[None] | None = None
         self._alarm: asyncio.TimerHandle | None = None
         self._closed = False
+        self._merge = True
 
-    def put(self, events: Iterable[Event]) -> None:
+    def put(self, events: Iterable[Event], *, merge: bool = True) -> None:
+        """``merge`` False has what is pending handed over as it is: the pieces of an answer that comes all at
+        once are as many for its reader as they were."""
         if self._closed:
             return
+        self._merge = self._merge and merge
         self._pending += events
         if self._waiter is None and self._alarm is None:
             self._alarm = self._loop.call_later(self._patience, self._stalled)
@@ -48,7 +52,8 @@ class Mailbox:
                 if timer is not None:
                     timer.cancel()
         pending, self._pending = self._pending, []
-        return merged(pending)
+        merge, self._merge = self._merge, True
+        return merged(pending) if merge else pending
 
     def close(self) -> None:
         """Nothing will be taken any more."""

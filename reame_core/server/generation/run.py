@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from reame_core.server.generation.event_stream import EventStream
 from reame_core.server.generation.exchange import open_exchange
 from reame_core.server.generation.outcome import all_outcomes
+from reame_core.server.generation.recalling import questions_of
 from reame_core.server.generation.reply import StreamWriter
 from reame_core.server.generation.usage import usage_of
 from reame_core.server.responding import respond, trace_of_request
@@ -47,12 +48,26 @@ async def answer(
 ) -> ASGIApp:
     """The response: an ASGI application that streams, or a whole one."""
     note = partial(_note, trace_of_request(request))
+    questions = questions_of(model, prepared)
     if prepared.stream:
         writer = StreamWriter(prepared, chunks)
-        stream = EventStream(server, model, prepared.requests, writer, prompt_field=prompt_field, finished=note)
+        stream = EventStream(
+            server,
+            model,
+            prepared.requests,
+            writer,
+            prompt_field=prompt_field,
+            finished=note,
+            questions=questions,
+        )
         return cast("ASGIApp", stream)
     async with open_exchange(
-        server, model, prepared.requests, cast("Any", request.receive), prompt_field=prompt_field
+        server,
+        model,
+        prepared.requests,
+        cast("Any", request.receive),
+        prompt_field=prompt_field,
+        questions=questions,
     ) as exchange:
         outcomes = await all_outcomes(exchange, prepared)
     note(outcomes)

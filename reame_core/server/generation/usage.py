@@ -45,8 +45,16 @@ def report_of(groups: Groups, plugins: Mapping[str, object]) -> ReameReport:
         timings=_timings(everything, sources["computed"]),
         prompt_tokens=dict(sources),
         speculation=_drafts(everything),
-        plugins=dict(plugins) if plugins else UNSET,
+        plugins=known if (known := {**_notes(groups), **plugins}) else UNSET,
     )
+
+
+def _notes(groups: Groups) -> dict[str, object]:
+    """What plugins say about answers that they knew. A list where there are several prompts."""
+    recalled = [next((finished.recalled for finished in group if finished.recalled), None) for group in groups]
+    names = {each.plugin for each in recalled if each is not None}
+    notes = {name: [each.note if each and each.plugin == name else None for each in recalled] for name in names}
+    return {name: each if len(groups) > 1 else each[0] for name, each in notes.items()}
 
 
 def finish_reason(finished: Finished) -> Literal["stop", "length"]:
