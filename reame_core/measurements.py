@@ -10,7 +10,7 @@ from reame_core.config import Settings
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.exactness import ExactShapes, find_exact_shapes
-from reame_core.engine.noise import find_noise_floor
+from reame_core.engine.noise import KernelNoise, find_noise
 from reame_core.host.cpu import cpu_name
 from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend
@@ -108,16 +108,16 @@ class HostMeasurements:
         self._store.put(key, [shapes.least, shapes.most])
         return shapes
 
-    def noise_floor(self, backend: LlamaBackend) -> float:
+    def kernel_noise(self, backend: LlamaBackend) -> KernelNoise:
         """Measured the first time that anything drafts."""
-        key = f"noise_floor | {self._variant}"
+        key = f"kernel_noise | {self._variant}"
         remembered = self._store.get(key)
-        if isinstance(remembered, (int, float)):
-            return float(remembered)
+        if isinstance(remembered, list) and len(remembered) == 2:
+            return KernelNoise(float(remembered[0]), bool(remembered[1]))
         self._progress("measuring how far kernels disagree, once")
-        floor = find_noise_floor(backend, backend.tokenize(_SAMPLE))
-        self._store.put(key, floor)
-        return floor
+        noise = find_noise(backend, backend.tokenize(_SAMPLE))
+        self._store.put(key, [noise.floor, noise.small_agree])
+        return noise
 
     def recall_costs(self, backend: LlamaBackend, cost: BatchCost, *, measure: bool) -> None:
         """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""

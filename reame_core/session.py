@@ -12,6 +12,7 @@ from reame_core.engine.backend import ModelInfo
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.event_stream import EventStream
 from reame_core.engine.exactness import ExactShapes
+from reame_core.engine.noise import LAST_SMALL_BATCH, KernelNoise
 from reame_core.engine.request import Request
 from reame_core.engine.worker import EngineWorker
 from reame_core.errors import ConfigError
@@ -124,8 +125,8 @@ def open_session(
         hooks = plugins.engine_hooks()
         drafts = bool(hooks.propose_draft or hooks.compute_drafts)
         speculates = drafts and settings.values.engine.max_draft > 0
-        floor = host.noise_floor(backend) if speculates and exact is None else 0.0
-        engine = Engine(backend, plan.engine_options(settings, exact, floor), hooks)
+        noise = host.kernel_noise(backend) if speculates and exact is None else KernelNoise()
+        engine = Engine(backend, plan.engine_options(settings, exact, noise), hooks)
         host.recall_costs(backend, engine.cost, measure=speculates or plan.parallel > 1)
         cleanup.callback(lambda: host.keep_costs(engine.threads.quiet_cost))
         worker = EngineWorker(engine, queue_limit=settings.values.engine.queue)
@@ -139,7 +140,7 @@ def open_session(
             "kv cache type": settings.values.model.kv_cache_type,
             "weight buffers": setup.buffers.label,
             "flash attention": "on" if setup.flash_attention else "off",
-            "noise floor": f"{floor:.2f} logits" if floor else "0",
+            "noise floor": f"{noise.floor:.2f} logits" if noise.floor else "0",
             "exact": f"{exact.least} to {exact.most} rows a batch" if exact else "off",
         }
         if template.note:
@@ -192,7 +193,7 @@ class _Plan:
         )
 
     def engine_options(
-        self, settings: Settings, exact: ExactShapes | None, noise_floor: float
+        self, settings: Settings, exact: ExactShapes | None, noise: KernelNoise
     ) -> EngineOptions:
         values = settings.values.engine
         return EngineOptions(
@@ -204,7 +205,8 @@ class _Plan:
             max_draft=values.max_draft,
             exact=exact,
             busy_cores=Neighbours().busy_cores if values.adapt_threads and exact is None else None,
-            noise_floor=noise_floor,
+            noise_floor=noise.floor,
+            draft_rows=LAST_SMALL_BATCH if noise.small_agree else values.max_rows,
         )
 
 

@@ -22,6 +22,12 @@ from reame_core.models.gguf import GgufHeader, kv_bytes_per_token, number, read_
 BUSY = 0.35
 """Processors that others use from when on figures are theirs as well."""
 STOLEN = 0.05
+AMX_ADVICE = (
+    "this processor has AMX, with which drafts and prompts are faster, and llama.cpp crashes there when some versions "
+    "of GCC compiled it (12.2 is one); this mends it: CXXFLAGS='-fno-tree-dse -fno-dse' pip install --no-cache-dir "
+    "--force-reinstall --no-deps --no-binary llama-cpp-python llama-cpp-python; then run reame doctor again"
+)
+"""https://github.com/ggml-org/llama.cpp/pull/26954: the compiler takes the tile configuration for dead stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +94,14 @@ class Patient:
 
     @property
     def copied(self) -> int:
-        """Bytes of weights that lie in memory once more, in another layout."""
-        repacked = set(self.chosen.setup.buffers.repacked)
-        return sum(tensor.size or 0 for tensor in self.header.tensors if tensor.name in repacked)
+        """Bytes of weights that lie in memory once more, in another layout; at most, where llama.cpp chooses."""
+        buffers = self.chosen.setup.buffers
+        repacked = set(buffers.repacked)
+        return sum(
+            tensor.size or 0
+            for tensor in self.header.tensors
+            if tensor.name in repacked or (buffers.extra and len(tensor.shape) == 2)
+        )
 
     @property
     def memory(self) -> int:
@@ -122,6 +133,8 @@ class Patient:
                 + " and with ".join(f"weight buffers {o.setup.buffers.label}" for o in crashed)
                 + ": Reame found out in a process of its own and leaves them alone"
             )
+        if "amx_int8" in self.machine.features and any(o.setup.buffers.extra for o in crashed):
+            said.append(AMX_ADVICE)
         return said
 
 

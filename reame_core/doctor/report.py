@@ -116,7 +116,7 @@ def _why_weights(patient: Patient) -> str:
     plain = next((o for o in patient.tuning.outcomes if o.setup.buffers.label == "off"), None)
     factor = gain(plain, chosen) if plain is not None else None
     why = f", {factor:.2f} times as fast as plain ones for a usual request" if factor else ""
-    return f"{label}{why}; {byte_count(patient.copied)} of them lie in memory twice"
+    return f"{label}{why}; up to {byte_count(patient.copied)} of them are a copy in another layout"
 
 
 def _speeds(outcome: Outcome) -> tuple[str, str]:

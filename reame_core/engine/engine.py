@@ -54,6 +54,8 @@ class EngineOptions:
     """False gives every draft its rows, paying or not: for tests."""
     noise_floor: float = 0.0
     """Logits within which a greedy request takes a drafted token for the best; see ``noise``."""
+    draft_rows: int = LAST_SMALL_BATCH
+    """Rows of a batch to which drafts may still be added: more only where small batches are not bit-identical."""
     busy_cores: Callable[[], float | None] | None = None
     """Tells how many processors other processes use, so that the number of threads can follow; see ``threads``.
     None for always the same number."""
@@ -119,7 +121,7 @@ class Engine:
             most,
             options.stall_ms,
             info.max_outputs,
-            most if options.noise_floor else min(most, LAST_SMALL_BATCH),
+            min(most, options.draft_rows),
             whole_prompts=info.partial_removal,
         )
         self.threads = Threads(

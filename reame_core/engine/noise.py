@@ -9,6 +9,7 @@ token then.
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +27,31 @@ LAST_SMALL_BATCH = 63
 """From one row more attention works in tiles."""
 
 
-def find_noise_floor(backend: Backend, sample: Many[int]) -> float:
-    """The 95th percentile of how far the gap between the two best logits moves between batches of one row and
-    of many. It is 0 where batches up to ``LAST_SMALL_BATCH`` rows are bit-identical; drafts have to stay in
-    such batches then. ``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
+@dataclass(frozen=True, slots=True)
+class KernelNoise:
+    """``floor`` is the 95th percentile of how far the gap between the two best logits moves between batches of
+    one row and of those sizes that compute anything else, up to ``CEILING``. Where ``small_agree`` batches of up
+    to ``LAST_SMALL_BATCH`` rows are bit-identical, and drafts do well to stay in such. There is a floor even then:
+    the last row of a prompt is computed in a large batch the first time and in a small one when the prompt is
+    remembered, and whoever decodes beside somebody's long prompt is in a large batch, too."""
+
+    floor: float = 0.0
+    small_agree: bool = True
+
+
+def find_noise(backend: Backend, sample: Many[int]) -> KernelNoise:
+    """``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
     with Trial(backend, sample, _CONTEXT, _COMPARED) as trial:
         one = trial.lines(1)
         best = np.argsort(one, axis=1)[:, -2:]
         small = [trial.lines(size) for size in _SMALL if trial.fits(size)]
-        if all(np.array_equal(lines, one) for lines in small):
-            return 0.0
         large = [trial.lines(size) for size in _LARGE if trial.fits(size)]
-        moved = [np.abs(_gaps(one, best) - _gaps(lines, best)) for lines in (*small, *large)]
-        return float(min(CEILING, np.percentile(np.concatenate(moved), _PERCENTILE)))
+        others = [lines for lines in (*small, *large) if not np.array_equal(lines, one)]
+        agree = all(np.array_equal(lines, one) for lines in small)
+        if not others:
+            return KernelNoise(0.0, agree)
+        moved = [np.abs(_gaps(one, best) - _gaps(lines, best)) for lines in others]
+        return KernelNoise(float(min(CEILING, np.percentile(np.concatenate(moved), _PERCENTILE))), agree)
 
 
 def _gaps(lines: NDArray[np.float32], best: NDArray[np.intp]) -> NDArray[np.float32]:

@@ -88,6 +88,13 @@ def test_a_crash_is_a_finding_and_the_rest_goes_on(model: ResolvedModel) -> None
     assert facts["prompts"].startswith("500 tokens a second")
 
 
+def test_where_llama_cpp_crashes_with_amx_it_is_said_how_to_mend_it(model: ResolvedModel) -> None:
+    with_amx = replace(MACHINE, features=MACHINE.features | {"amx_int8"})
+    assert any("-fno-tree-dse" in remark for remark in examined(model, with_amx).remarks)
+    without = replace(MACHINE, features=MACHINE.features - {"amx_int8"})
+    assert not any("-fno-tree-dse" in remark for remark in examined(model, without).remarks)
+
+
 def test_the_choice_is_remembered_for_later_starts(model: ResolvedModel) -> None:
     examined(model)
     stored = json.loads((Path(str(state_folder(None))) / "host.json").read_text())

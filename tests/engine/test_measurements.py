@@ -7,7 +7,7 @@ import pytest
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.exactness import find_exact_shapes
-from reame_core.engine.noise import find_noise_floor
+from reame_core.engine.noise import KernelNoise, find_noise
 from reame_core.testing import FakeClock
 from tests.engine.support import FakeBackend, words
 
@@ -23,7 +23,7 @@ def test_measuring_in_any_memory_with_any_batch(cells: int, max_rows: int, max_o
     shapes = find_exact_shapes(backend, SAMPLE)
     assert 1 == shapes.least <= shapes.most <= max_rows
     assert backend.used_cells() == 0
-    assert find_noise_floor(backend, SAMPLE) == 0
+    assert find_noise(backend, SAMPLE) == KernelNoise(0.0, True)
     assert backend.used_cells() == 0
     cost = BatchCost()
     measure_batches(backend, cost, clock)
@@ -38,6 +38,6 @@ def test_a_recurrent_model_is_measured_too() -> None:
     cost = BatchCost()
     measure_batches(backend, cost, clock)
     find_exact_shapes(backend, SAMPLE)
-    find_noise_floor(backend, SAMPLE)
+    find_noise(backend, SAMPLE)
     assert backend.used_cells() == 0
     assert cost.estimate(16) == pytest.approx(26)

@@ -12,7 +12,7 @@ import pytest
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.hooks import EngineHooks, GuardedHook
-from reame_core.engine.noise import CEILING, find_noise_floor
+from reame_core.engine.noise import CEILING, KernelNoise, find_noise
 from reame_core.engine.odds import Kind, SourceOdds, Tally, Track, bucket, expected
 from reame_core.engine.request import SamplingParams
 from reame_core.engine.sampling import Sampler
@@ -276,11 +276,16 @@ class Noisy:
 
 def test_the_noise_floor_is_what_kernels_disagree_by_up_to_a_ceiling() -> None:
     sample = list(range(97, 120))
-    assert find_noise_floor(Noisy(FakeBackend(), 0.0), sample) == 0.0  # type: ignore[arg-type]
-    assert find_noise_floor(Noisy(FakeBackend(), 0.1), sample) == pytest.approx(0.1, abs=1e-5)  # type: ignore[arg-type]
-    assert find_noise_floor(Noisy(FakeBackend(), 5.0), sample) == CEILING  # type: ignore[arg-type]
-    # Where only large batches differ drafts keep to small ones, and nothing needs to be tolerated.
-    assert find_noise_floor(Noisy(FakeBackend(), 5.0, rows=64), sample) == 0.0  # type: ignore[arg-type]
+
+    def noise(size: float, rows: int = 8) -> KernelNoise:
+        return find_noise(Noisy(FakeBackend(), size, rows), sample)  # type: ignore[arg-type]
+
+    assert noise(0.0) == KernelNoise(0.0, small_agree=True)
+    assert noise(0.1) == KernelNoise(pytest.approx(0.1, abs=1e-5), small_agree=False)
+    assert noise(5.0) == KernelNoise(CEILING, small_agree=False)
+    # Where only large batches differ drafts keep to small ones. What was said behind a prompt's large batch, or
+    # beside somebody's long prompt, is still tolerated.
+    assert noise(0.1, rows=64) == KernelNoise(pytest.approx(0.1, abs=1e-5), small_agree=True)
 
 
 def test_greedy_takes_a_drafted_token_that_ties_and_no_other() -> None:

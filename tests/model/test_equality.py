@@ -9,7 +9,7 @@ from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event, Finished, TextDelta
 from reame_core.engine.exactness import find_exact_shapes
 from reame_core.engine.hooks import EngineHooks, GuardedHook
-from reame_core.engine.noise import find_noise_floor
+from reame_core.engine.noise import find_noise
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
 from reame_core.plugins.api import Draft
@@ -189,7 +189,7 @@ def test_default_mode_of_a_k_quant_by_the_noise_rule(other_model) -> None:
     backend = LlamaBackend(path, LlamaOptions(kv_cells=4096, threads=2))
     default = {"max_rows": 512}
     try:
-        floor = find_noise_floor(backend, backend.tokenize(" ".join(QUESTIONS)))
+        floor = find_noise(backend, backend.tokenize(" ".join(QUESTIONS))).floor
         assert 0 < floor < 1
         plain = {}
         for question in QUESTIONS:

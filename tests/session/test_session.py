@@ -127,7 +127,7 @@ def test_plugins_get_their_table_and_the_namespace_and_drafts_are_calibrated_for
     assert "'options': {'depth': 3}" in printed
     assert "'kv_cache_type': 'f16'" in printed
     assert any("kernels disagree" in line for line in progress)
-    assert any(key.startswith("noise_floor") for key in remembered(home))
+    assert any(key.startswith("kernel_noise") for key in remembered(home))
     with open_session(settings(), "smollm2-135m", selection=nothing()) as session:
         assert ask(session)[0] == plain_text
 
