@@ -72,12 +72,13 @@ def tokenizer_folders(root: Path) -> list[TokenizerFolder]:
 
 def _folders(parent: Path) -> list[Path]:
     try:
-        return sorted(path for path in parent.iterdir() if _is_digest(path.name) and path.is_dir())
+        return sorted(path for path in parent.iterdir() if is_digest(path.name) and path.is_dir())
     except OSError:
         return []
 
 
-def _is_digest(name: str) -> bool:
+def is_digest(name: str) -> bool:
+    """Whether this can be the name of a tokenizer's or a tenant's folder."""
     return len(name) == 32 and set(name) <= set("0123456789abcdef")
 
 

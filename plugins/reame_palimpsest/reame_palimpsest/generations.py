@@ -54,3 +54,10 @@ def prompt_key(model: str, prompt: Tokens) -> int:
     digest = hashlib.blake2b(prompt.astype("<i4", copy=False).tobytes(), digest_size=8, person=b"reame-prompt")
     digest.update(model.encode())
     return int.from_bytes(digest.digest()) >> (64 - KEY_BITS)
+
+
+def content_id(generation: Generation) -> bytes:
+    """16 bytes that are the same for the same answer to the same prompt, whenever it was given."""
+    digest = hashlib.blake2b(generation.tokens.astype("<i4", copy=False).tobytes(), digest_size=16)
+    digest.update(b"%d %d" % (generation.prompt_key, generation.answer_start))
+    return digest.digest()

@@ -14,6 +14,7 @@ from reame_palimpsest.folders import hashed
 from reame_palimpsest.limits import Limits
 from reame_palimpsest.options import ArchiveOptions
 from reame_palimpsest.pursuit import NAME, Pursuits
+from reame_palimpsest.sharing import SharedArchive
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,8 @@ class Service:
         )
         self.archive.start()
         self.archive.flush(_PATIENCE_AT_START)
+        if self.stores:
+            context.offers.make(SharedArchive(self.archive, tokenizer_of(context), info.vocabulary_size))
 
     def close(self) -> None:
         """Write what is waiting."""
@@ -55,6 +58,7 @@ class Service:
         """For Prometheus."""
         counts, sizes = self.archive.counts, self.archive.sizes()
         ended = {"stored": counts.stored, "repeated": counts.repeated, "dropped": counts.dropped}
+        added = [Sample(counts.added)]
         return (
             Metric(
                 "answers",
@@ -62,6 +66,7 @@ class Service:
                 "counter",
                 [Sample(count, {"outcome": outcome}) for outcome, count in ended.items()],
             ),
+            Metric("added", "Answers of other servers that were archived.", "counter", added),
             Metric(
                 "generations",
                 "Generations that can be searched.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from reame_core.errors import ReameError, UsageError
 from reame_palimpsest.folders import TokenizerFolder, locked, make_folder, replace_file
 from reame_palimpsest.frames import decode, encode
-from reame_palimpsest.generations import Generation
+from reame_palimpsest.generations import content_id
 from reame_palimpsest.limits import Limits
 from reame_palimpsest.log_file import HEADER_SIZE, ForeignFile, log_header, tokenizer_of
 from reame_palimpsest.stored import stored_generations
@@ -32,7 +31,7 @@ class Imported:
 def export_archive(tokenizer: TokenizerFolder, tenant: str, target: Path) -> int:
     """Write all of a tenant's generations to ``target``; how many. Raises OSError."""
     distinct = {
-        _identity(each): each for each in stored_generations(tokenizer.tenant(tenant), tokenizer.tokenizer)
+        content_id(each): each for each in stored_generations(tokenizer.tenant(tenant), tokenizer.tokenizer)
     }
     frames = (encode(each) for each in sorted(distinct.values(), key=lambda each: each.time))
     replace_file(target, _with_header(tokenizer.tokenizer, frames))
@@ -57,15 +56,9 @@ def import_archive(source: Path, root: Path, tenant: str, limits: Limits) -> Imp
     with locked(folder) as mine:
         if not mine:
             raise ReameError(f"another process is at work in {folder}: try again")
-        known = {_identity(each) for each in stored_generations(folder, tokenizer)}
-        fresh = {identity: each for each in decoded.generations if (identity := _identity(each)) not in known}
+        known = {content_id(each) for each in stored_generations(folder, tokenizer)}
+        fresh = {identity: each for each in decoded.generations if (identity := content_id(each)) not in known}
         write_segments(
             folder, tokenizer, sorted(fresh.values(), key=lambda each: each.time), limits.segment_words
         )
     return Imported(tokenizer, len(fresh), len(decoded.generations) - len(fresh), decoded.damaged)
-
-
-def _identity(each: Generation) -> bytes:
-    digest = hashlib.blake2b(each.tokens.tobytes(), digest_size=16)
-    digest.update(b"%d %d" % (each.prompt_key, each.answer_start))
-    return digest.digest()
