@@ -1,16 +1,14 @@
-"""Values of megabytes, in pieces: a store that serves one request at a time stays free for others in between,
-and
+"""Values of megabytes, in pieces: a store that serves one request at a time stays free for others in between, and
 no single answer takes long.
 
-A value is a head under its name and pieces beside it, each write with pieces of its own, so that two servers
-that
+A value is a head under its name and pieces beside it, each write with pieces of its own, so that two servers that
 write the same at once do not mix theirs. Everything expires.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,21 +23,27 @@ _AT_ONCE = 8
 _HEAD_LIMIT = 1024
 
 
-class _Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+    """What the store has under the name of a large value."""
+
     write: str
     size: int
     """Bytes of all pieces."""
 
+    def pieces(self, name: str) -> list[str]:
+        """The names of its pieces, in order."""
+        return [f"{name}:{self.write}:{number}" for number in range(-(-self.size // PIECE))]
 
-def write_large(client: Client, space: Space, name: str, payload: bytes | memoryview, ttl_s: float) -> None:
+
+def write_large(client: Client, space: Space, name: str, payload: bytes | memoryview, ttl_s: float) -> Head:
     """Store ``payload`` as the value of ``name`` for ``ttl_s`` seconds. Raises what the client raises."""
-    write = secrets.token_hex(8)
     value = memoryview(space.seal(name, payload))
-    ttl = max(1, int(1000 * ttl_s))
-    for number, start in enumerate(range(0, len(value), PIECE)):
-        client.set(_piece(name, write, number), bytes(value[start : start + PIECE]), px=ttl)
-    head = space.seal(name, msgspec.msgpack.encode(_Head(write, len(value))))
-    client.set(name, head, px=ttl)
+    head = Head(secrets.token_hex(8), len(value))
+    ttl = _milliseconds(ttl_s)
+    for number, piece in enumerate(head.pieces(name)):
+        client.set(piece, bytes(value[number * PIECE : (number + 1) * PIECE]), px=ttl)
+    client.set(name, space.seal(name, msgspec.msgpack.encode(head)), px=ttl)
+    return head
 
 
 def read_large(
@@ -47,22 +51,56 @@ def read_large(
 ) -> bytes | None:
     """The value of ``name``, of at most ``limit`` bytes; None where there is none that is whole and right, or
     where ``go_on``, asked before each round trip, says no. Raises what the client raises."""
-    head = _read_head(client, space, name)
-    if head is None or not 0 < head.size <= limit + _HEAD_LIMIT:
+    [head] = read_heads(client, space, [name])
+    return None if head is None else read_pieces(client, space, name, head, limit, go_on)
+
+
+def read_heads(client: Client, space: Space, names: Sequence[str]) -> list[Head | None]:
+    """The heads of the values of ``names``, None for those that have no right one, in one round trip. Raises
+    what the client raises."""
+    with client.pipeline(transaction=False) as pipe:
+        for name in names:
+            pipe.getrange(name, 0, 2 * _HEAD_LIMIT)
+        found = pipe.execute()
+    return [_head(space, name, value) for name, value in zip(names, found, strict=True)]
+
+
+def read_pieces(
+    client: Client,
+    space: Space,
+    name: str,
+    head: Head,
+    limit: int,
+    go_on: Callable[[], bool] = lambda: True,
+    ttl_s: float | None = None,
+) -> bytes | None:
+    """As ``read_large``, where the head is known. With ``ttl_s`` the value is kept for so long from now on."""
+    if not 0 < head.size <= limit + _HEAD_LIMIT:
         return None
     value = bytearray()
-    count = -(-head.size // PIECE)
-    for first in range(0, count, _AT_ONCE):
+    pieces = head.pieces(name)
+    for first in range(0, len(pieces), _AT_ONCE):
         if not go_on():
             return None
+        asked = pieces[first : first + _AT_ONCE]
         with client.pipeline(transaction=False) as pipe:
-            for number in range(first, min(count, first + _AT_ONCE)):
-                pipe.getrange(_piece(name, head.write, number), 0, PIECE)
-            for piece in pipe.execute():
-                if not isinstance(piece, bytes) or not piece:
+            for piece in asked:
+                pipe.getrange(piece, 0, PIECE)
+            for piece in (name, *asked) if ttl_s is not None else ():
+                pipe.pexpire(piece, _milliseconds(ttl_s or 0))
+            for found in pipe.execute()[: len(asked)]:
+                if not isinstance(found, bytes) or not found:
                     return None
-                value += piece
-    return space.open(name, memoryview(value)) if len(value) == head.size else None
+                value += found
+    return space.open(name, value) if len(value) == head.size else None
+
+
+def remove_large(client: Client, name: str, head: Head) -> None:
+    """Remove the value of ``name`` and its pieces. Raises what the client raises."""
+    with client.pipeline(transaction=False) as pipe:
+        for each in (name, *head.pieces(name)):
+            pipe.unlink(each)
+        pipe.execute()
 
 
 def read_small(client: Client, space: Space, name: str, limit: int) -> bytes | None:
@@ -77,15 +115,15 @@ def has(client: Client, name: str) -> bool:
     return client.exists(name) == 1
 
 
-def _read_head(client: Client, space: Space, name: str) -> _Head | None:
-    payload = read_small(client, space, name, _HEAD_LIMIT)
+def _head(space: Space, name: str, value: object) -> Head | None:
+    payload = space.open(name, value) if isinstance(value, bytes) and value else None
     if payload is None:
         return None
     try:
-        return msgspec.msgpack.decode(payload, type=_Head)
+        return msgspec.msgpack.decode(payload, type=Head)
     except msgspec.MsgspecError:
         return None
 
 
-def _piece(name: str, write: str, number: int) -> str:
-    return f"{name}:{write}:{number}"
+def _milliseconds(seconds: float) -> int:
+    return max(1, int(1000 * seconds))
