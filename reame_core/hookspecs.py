@@ -55,7 +55,7 @@ OLDEST_API_VERSION = "0.1"
 hookimpl = pluggy.HookimplMarker(PROJECT)
 _specification = pluggy.HookspecMarker(PROJECT)
 
-Function = TypeVar("Function", bound=Callable[..., object])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def hookspec(
@@ -64,11 +64,11 @@ def hookspec(
     firstresult: bool = False,
     deprecated: Deprecation | None = None,
     deprecated_arguments: Mapping[str, Deprecation] | None = None,
-) -> Callable[[Function], Function]:
+) -> Callable[[_Function], _Function]:
     """Marks a specification. ``since`` is the API version that has it first. A plugin that implements what is
     deprecated works, and is named in a warning."""
 
-    def mark(function: Function) -> Function:
+    def mark(function: _Function) -> _Function:
         marked = _specification(function, firstresult=firstresult)
         vars(marked)["reame_lifetime"] = Lifetime(since, deprecated, dict(deprecated_arguments or {}))
         return marked

@@ -73,7 +73,8 @@ def write_plugin(name: PluginName, kind: Kind, into: Path, *, reame: str) -> lis
         "kind": kind.name,
         "summary": kind.summary,
         "options": kind.options,
-        "requirements": [f"reame>={major}.{minor},<{major}.{minor + 1}", *kind.requirements],
+        # What works with one minor version works with the next one: see docs/api-stability.md.
+        "requirements": [f"reame>={major}.{minor},<{major}.{minor + 2}", *kind.requirements],
     }
     templates = resources.files("reame_core.scaffold") / "templates"
     written = []

@@ -96,7 +96,7 @@ def test_what_is_written_is_whole(kind: str, packages: dict[str, Path]) -> None:
     } <= files
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["reame"] == {f"my-{kind}": f"{package}:plugin"}
-    assert "reame>=0.1,<0.2" in project["dependencies"]
+    assert "reame>=0.1,<0.3" in project["dependencies"]
     for path in folder.rglob("*"):
         if path.is_file():
             assert "{{" not in path.read_text().replace("${{", ""), path
