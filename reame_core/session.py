@@ -207,6 +207,7 @@ class _Plan:
             busy_cores=Neighbours().busy_cores if values.adapt_threads and exact is None else None,
             noise_floor=noise.floor,
             draft_rows=LAST_SMALL_BATCH if noise.small_agree else values.max_rows,
+            ends_in_small_batches=noise.small_agree and noise.floor > 0,
         )
 
 

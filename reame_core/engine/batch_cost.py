@@ -46,7 +46,8 @@ class BatchCost:
     def estimate(self, rows: int, users: int = 0) -> float | None:
         """Expected milliseconds of a batch of ``rows`` for so many ``users``, or for the usual number of them;
         None before anything was measured."""
-        # A larger batch is never cheaper, and k rows never cost more than as many batches of j rows as hold them.
+        # A larger batch is never cheaper, and k rows never cost more than as many batches of j rows as hold
+        # them.
         # Whole batches, for kernels work in blocks: one row more than a block can take as long as another one.
         costs = [
             mean * max(1.0, min(rows, size) / measured) * -(-rows // size)

@@ -55,7 +55,11 @@ class EngineOptions:
     noise_floor: float = 0.0
     """Logits within which a greedy request takes a drafted token for the best; see ``noise``."""
     draft_rows: int = LAST_SMALL_BATCH
-    """Rows of a batch to which drafts may still be added: more only where small batches are not bit-identical."""
+    """Rows of a batch to which drafts may still be added: more only where small batches are not
+    bit-identical."""
+    ends_in_small_batches: bool = False
+    """Whether the last row of a prompt is computed in a batch of up to ``draft_rows`` rows; see
+    ``schedule``."""
     busy_cores: Callable[[], float | None] | None = None
     """Tells how many processors other processes use, so that the number of threads can follow; see ``threads``.
     None for always the same number."""
@@ -122,6 +126,7 @@ class Engine:
             options.stall_ms,
             info.max_outputs,
             min(most, options.draft_rows),
+            options.ends_in_small_batches,
             whole_prompts=info.partial_removal,
         )
         self.threads = Threads(

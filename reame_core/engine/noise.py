@@ -19,7 +19,7 @@ from reame_core.engine.trial import Trial
 
 CEILING = 0.35
 """Never more than this, in logits: whatever is measured, a clearly better token wins."""
-_PERCENTILE = 95
+_PERCENTILE = 99
 _CONTEXT, _COMPARED = 64, 64
 _SMALL, _LARGE = (16, 48), (64,)
 
@@ -29,9 +29,11 @@ LAST_SMALL_BATCH = 63
 
 @dataclass(frozen=True, slots=True)
 class KernelNoise:
-    """``floor`` is the 95th percentile of how far the gap between the two best logits moves between batches of
-    one row and of those sizes that compute anything else, up to ``CEILING``. Where ``small_agree`` batches of up
-    to ``LAST_SMALL_BATCH`` rows are bit-identical, and drafts do well to stay in such. There is a floor even then:
+    """``floor`` is the 99th percentile of how far the gap between the two best logits moves between batches of
+    one row and of those sizes that compute anything else, up to ``CEILING``. Where ``small_agree`` batches of
+    up
+    to ``LAST_SMALL_BATCH`` rows are bit-identical, and drafts do well to stay in such. There is a floor even
+    then:
     the last row of a prompt is computed in a large batch the first time and in a small one when the prompt is
     remembered, and whoever decodes beside somebody's long prompt is in a large batch, too."""
 

@@ -58,6 +58,10 @@ class Scheduler:
     """Rows that may want logits in one batch."""
     most_with_drafts: int = LAST_SMALL_BATCH
     """Rows of a batch to which drafts may still be added."""
+    ends_in_small_batches: bool = False
+    """True lets the last row of a prompt wait for a batch of up to ``most_with_drafts`` rows. Where those are
+    bit-identical, an answer to a remembered prompt, whose last row alone is computed, is then the first answer
+    again. Costs a batch of few rows for each prompt that is longer than those."""
     whole_prompts: bool = True
     """False for models that cannot drop part of a sequence: there the last prompt token is computed in a
     batch of its own, so that others with the same prompt can share all before it."""
@@ -81,9 +85,20 @@ class Scheduler:
         parts = [Part(s, s.known - 1, s.known, chosen.get(s.id)) for s in decoding]
         drafted = sum(part.drafted for part in parts)
         chunks = self._chunks(filling, spare - drafted)
+        if self.ends_in_small_batches:
+            chunks = self._without_ends(chunks, len(decoding) + drafted)
         prompt_rows = sum(chunk.rows for chunk in chunks)
         riders = DraftRoom(min(spare - prompt_rows, outputs, small - prompt_rows) - drafted)
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
+
+    def _without_ends(self, chunks: list[Part], others: int) -> list[Part]:
+        """``chunks`` beside ``others`` rows, without the last rows of prompts where that is a large batch."""
+        if others + sum(chunk.rows for chunk in chunks) <= self.most_with_drafts:
+            return chunks
+        return [
+            replace(chunk, end=chunk.end - 1) if chunk.reaches_the_newest and chunk.rows > 1 else chunk
+            for chunk in chunks
+        ]
 
     @staticmethod
     def _with_riders(chunks: list[Part], rows: int, room: DraftRoom, drafts: DraftChoice) -> list[Part]:

@@ -344,3 +344,25 @@ def test_no_padding_where_it_does_not_pay_or_does_not_fit(four: float, free: int
     assert len(batch) == rows
     assert batch.outputs == 1
     assert batch.sequences == [0, 0, 0, *[backend.info.scratch] * (rows - 3)]
+
+
+def test_a_prompt_ends_in_a_small_batch_where_those_are_bit_identical() -> None:
+    ends = scheduler({256: 10.0}, max_rows=512, most_with_drafts=63, ends_in_small_batches=True)
+
+    def planned(*running: Runner) -> list[tuple[int, int]]:
+        return sorted((part.start, part.end) for part in plan(ends, list(running)))
+
+    assert planned(filling(300)) == [(0, 299)]
+    assert planned(filling(1, computed=299)) == [(299, 300)]
+    assert planned(filling(63)) == [(0, 63)], "small as it is"
+    assert planned(filling(40), filling(41)) == [(0, 39), (0, 40)], "together they are many"
+    assert planned(filling(1), filling(300)) == [(0, 1), (0, 299)], "everybody gets on"
+    assert planned(decoding(), filling(100)) == [(0, 99), (49, 50)]
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_where_prompts_end_changes_no_answer(users: int) -> None:
+    prompts = [words(100 + 30 * user) for user in range(users)]
+    engine = engine_on(ends_in_small_batches=True, draft_rows=8, parallel=users)
+    got = play(engine, *map(greedy, prompts))
+    assert [each.said for each in got] == [plain(greedy(prompt)) for prompt in prompts]
