@@ -23,14 +23,12 @@ BUSY = 0.35
 """Processors that others use from when on figures are theirs as well."""
 STOLEN = 0.05
 AMX_ADVICE = (
-    "this processor has AMX, with which drafts and prompts are faster, and llama.cpp crashes there when some
-    versions "
-    "of GCC compiled it (12.2 is one); this mends it: CXXFLAGS='-fno-tree-dse -fno-dse' pip install
-    --no-cache-dir "
-    "--force-reinstall --no-deps --no-binary llama-cpp-python llama-cpp-python; then run reame doctor again"
+    "this processor has AMX, with which drafts and prompts are faster, and llama.cpp crashes there when some "
+    "versions of GCC compiled it (12.2 is one); this mends it: CXXFLAGS='-fno-tree-dse -fno-dse' pip install "
+    "--no-cache-dir --force-reinstall --no-deps --no-binary llama-cpp-python llama-cpp-python; then run "
+    "reame doctor again"
 )
-"""https://github.com/ggml-org/llama.cpp/pull/26954: the compiler takes the tile configuration for dead
-stores."""
+"""The compiler takes the tile configuration for dead stores: https://github.com/ggml-org/llama.cpp/pull/26954"""
 
 
 @dataclass(frozen=True, slots=True)
