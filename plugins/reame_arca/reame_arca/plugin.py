@@ -11,11 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from reame_arca.service import Service
-    from reame_core.plugins.api import Metric, PluginContext
+    from reame_core.plugins.api import (
+        AnsweredChoice,
+        ApiRequest,
+        AskAgain,
+        FieldService,
+        KnownAnswer,
+        Metric,
+        PluginContext,
+        Question,
+    )
 
 log = logging.getLogger("reame.plugins.arca")
-
-NAME = "arca"
 
 
 class Arca:
@@ -43,6 +50,29 @@ class Arca:
         service, self.service = self.service, None
         if service is not None:
             service.close()
+
+    @hookimpl
+    def serve_fields(self, request: ApiRequest) -> FieldService | None:
+        """``reame.arca``: whether this request shares, and what. Raises InvalidRequest."""
+        from reame_arca.wishes import FIELD, read_wishes
+        from reame_core.plugins.api import FieldService
+
+        if FIELD not in request.fields:
+            return None
+        return FieldService(fields=frozenset({FIELD}), extra=read_wishes(request.fields[FIELD]))
+
+    @hookimpl
+    def recall_answer(self, question: Question) -> KnownAnswer | AskAgain | None:
+        """What any server has answered to the same."""
+        service = self.service
+        return service.answers.recall(question) if service is not None and service.answers is not None else None
+
+    @hookimpl
+    def keep_answer(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
+        """Let the others have it."""
+        service = self.service
+        if service is not None and service.answers is not None:
+            service.answers.keep(question, answer)
 
     @hookimpl
     def metrics(self) -> Sequence[Metric] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from reame_arca.answers.layer import Answers
 from reame_arca.figures import store_metrics
 from reame_arca.sealing import Space
 from reame_arca.store import Store
@@ -23,6 +24,11 @@ class Service:
         self.context = context
         self.store = store
         self._secret = options.read_secret()
+        self.answers = (
+            Answers(options, store, self.space, context.namespace, context.model.vocabulary_size)
+            if options.answers
+            else None
+        )
 
     @classmethod
     def start(cls, options: Options, context: PluginContext) -> Service:
@@ -33,6 +39,8 @@ class Service:
 
     def close(self) -> None:
         """Write what waits and hang up."""
+        if self.answers is not None:
+            self.answers.close()
         self.store.close()
 
     def space(self, layer: str, tenant: str, scope: Mapping[str, str] | None = None) -> Space:
@@ -48,4 +56,7 @@ class Service:
 
     def metrics(self) -> list[Metric]:
         """Of the store and of each layer."""
-        return store_metrics(self.store)
+        return [
+            *store_metrics(self.store),
+            *(self.answers.metrics() if self.answers is not None else ()),
+        ]

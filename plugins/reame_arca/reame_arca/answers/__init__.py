@@ -1,0 +1,1 @@
+"""L1: whole answers, given once and shared by all servers."""

@@ -1,0 +1,253 @@
+"""Answers that another server, or this one before, has given already."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from reame_arca.answers.leases import Lease, Leases
+from reame_arca.answers.material import material_of
+from reame_arca.answers.record import answer_of, decode, encode
+from reame_arca.large import read_small
+from reame_arca.store import Unavailable
+from reame_arca.wishes import wants
+from reame_core.plugins.api import AskAgain, KnownAnswer, Metric, Sample
+
+if TYPE_CHECKING:
+    from reame_arca.connection import Client
+    from reame_arca.options import Options
+    from reame_arca.sealing import Space
+    from reame_arca.store import Store
+    from reame_core.plugins.api import AnsweredChoice, Question
+
+log = logging.getLogger("reame.plugins.arca")
+
+LAYER = "answers"
+_SCOPE = {"format": "answers 1"}
+_LAYOUT = ("weight_buffers", "flash_attention")
+"""Of a model's namespace: what each host tries out for itself. Outside exact mode an answer may be computed in
+any
+batch shape, and by any of these."""
+_TOO_LONG_TTL_S = 60.0
+_DAY = 86_400.0
+_SHORTEST_DELAY_S, _LONGEST_DELAY_S = 0.01, 0.25
+_MOST_CASES = 100_000
+_OUTCOMES = ("recalled", "computed", "not asked", "spoilt", "waited in vain")
+
+
+@dataclass(slots=True)
+class _Case:
+    """How far a question has come."""
+
+    space: Space
+    name: str
+    material: bytes
+    since: float
+    lease: Lease | None = None
+    """What this server holds while it computes."""
+    given_up: bool = False
+
+    @property
+    def lock(self) -> str:
+        return f"{self.name}:lock"
+
+
+class Answers:
+    """``space_of`` makes the space of a layer, a tenant and a scope. For any thread."""
+
+    def __init__(
+        self,
+        options: Options,
+        store: Store,
+        space_of: Callable[[str, str, Mapping[str, str]], Space],
+        namespace: Mapping[str, str],
+        vocabulary: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+        leases: Leases | None = None,
+    ) -> None:
+        self._options = options
+        self._store = store
+        self._namespace = namespace
+        self._vocabulary = vocabulary
+        self._clock = clock
+        self._wall_clock = wall_clock
+        self._leases = leases or Leases(store)
+        self._limit = int(1000 * options.answers_max_kb)
+        self._cases: dict[Question, _Case] = {}
+        self._computed_elsewhere: dict[str, float] = {}
+        """When each lock that others hold was last seen."""
+        self._lock = threading.Lock()
+        self._space_of = lru_cache(256)(lambda tenant, exact: space_of(LAYER, tenant, self._scope(exact)))
+
+    def close(self) -> None:
+        """Locks that are held end by themselves."""
+        self._leases.close()
+
+    def recall(self, question: Question) -> KnownAnswer | AskAgain | None:
+        """See the hook ``recall_answer``."""
+        case = self._case(question)
+        if case is None:
+            return None
+        if not self._store.available:
+            self._count("not asked")
+            return None
+        if self._seen_a_moment_ago(case):
+            return AskAgain(_SHORTEST_DELAY_S)
+        try:
+            value = self._store.ask(lambda client: self._read(client, case))
+            answer = self._answer(value, case, question) or self._locked_or_answered(case, question)
+        except Unavailable as error:
+            log.debug("an answer was not asked for: %s", error)
+            self._count("not asked")
+            return None
+        if isinstance(answer, KnownAnswer):
+            self._forget(question)
+            self._count("recalled")
+            self._store.counts.add("answers_tokens", by=sum(each.completion for each in answer.choices))
+        return answer
+
+    def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
+        """See the hook ``keep_answer``."""
+        case = self._forget(question)
+        if case is None:
+            return
+        lease = case.lease
+        if lease is not None:
+            self._leases.drop(lease)
+        if answer is None:
+            if lease is not None:
+                self._store.later(len(lease.name), lease.release)
+            return
+        self._count("computed")
+        value = self._value(case, answer)
+        ttl = _DAY * self._options.answers_ttl_days
+        if len(value) > self._limit:
+            value, ttl = self._value(case, ()), min(ttl, _TOO_LONG_TTL_S)
+        self._store.later(len(value), lambda client: _write(client, case.name, value, ttl, lease))
+
+    def metrics(self) -> list[Metric]:
+        counts = self._store.counts
+        return [
+            counts.metric("answers", "Questions by what became of them.", "outcome", _OUTCOMES),
+            Metric(
+                "answers_tokens",
+                "Tokens that were not generated.",
+                "counter",
+                [Sample(counts.get("answers_tokens"))],
+            ),
+        ]
+
+    def _case(self, question: Question) -> _Case | None:
+        """None for questions that are not asked."""
+        with self._lock:
+            if (known := self._cases.get(question)) is not None:
+                return None if known.given_up else known
+        if not wants(question.request, LAYER):
+            return None
+        material = material_of(question, seeded=self._options.answers_seeded)
+        if material is None:
+            return None
+        space = self._space_of(question.request.tenant, question.exact)
+        case = _Case(space, space.name(material), material, self._clock())
+        with self._lock:
+            if len(self._cases) >= _MOST_CASES:
+                self._cases.clear()
+            self._cases[question] = case
+        return case
+
+    def _forget(self, question: Question) -> _Case | None:
+        with self._lock:
+            return self._cases.pop(question, None)
+
+    def _read(self, client: Client, case: _Case) -> bytes | None:
+        return read_small(client, case.space, case.name, self._limit)
+
+    def _answer(self, payload: bytes | None, case: _Case, question: Question) -> KnownAnswer | None:
+        """None where there is none, or a wrong one. A case whose answer is not shared is given up."""
+        if payload is None:
+            return None
+        record = decode(payload)
+        if record is None or record.material != case.material:
+            self._count("spoilt")
+            return None
+        if not record.choices:
+            case.given_up = True
+            return None
+        choices = answer_of(record, question, self._vocabulary)
+        if choices is None:
+            self._count("spoilt")
+            return None
+        age = max(0.0, self._wall_clock() - record.made_at)
+        return KnownAnswer(choices, {"answer": "exact", "age_s": round(age, 1)})
+
+    def _locked_or_answered(self, case: _Case, question: Question) -> KnownAnswer | AskAgain | None:
+        """Take the lock, and look once more: whoever had it writes the answer before it is free again. None
+        where
+        this server is to compute."""
+        if case.given_up or not self._options.answers_wait_s or not self._store.takes_values:
+            return None
+        lease = self._leases.new(case.lock)
+        taken, payload = self._store.ask(lambda client: self._lock_and_read(client, case, lease))
+        if taken:
+            answer = self._answer(payload, case, question)
+            if answer is not None or case.given_up:
+                self._store.later(len(lease.name), lease.release)
+                return answer
+            case.lease = lease
+            self._leases.hold(lease)
+            return None
+        waited = self._clock() - case.since
+        if waited >= self._options.answers_wait_s:
+            case.given_up = True
+            self._count("waited in vain")
+            return None
+        with self._lock:
+            if len(self._computed_elsewhere) >= _MOST_CASES:
+                self._computed_elsewhere.clear()
+            self._computed_elsewhere[case.name] = self._clock()
+        return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, waited / 8)))
+
+    def _lock_and_read(self, client: Client, case: _Case, lease: Lease) -> tuple[bool, bytes | None]:
+        if not client.set(case.lock, lease.token, nx=True, px=self._leases.milliseconds):
+            return False, None
+        return True, self._read(client, case)
+
+    def _seen_a_moment_ago(self, case: _Case) -> bool:
+        """Whether another request of this server has just found that somebody computes it: then that many
+        requests ask no more often than one."""
+        if self._clock() - case.since >= self._options.answers_wait_s:
+            return False
+        with self._lock:
+            seen = self._computed_elsewhere.get(case.name)
+            if seen is None:
+                return False
+            if self._clock() - seen < _SHORTEST_DELAY_S:
+                return True
+            del self._computed_elsewhere[case.name]
+            return False
+
+    def _value(self, case: _Case, answer: Sequence[AnsweredChoice]) -> bytes:
+        return case.space.seal(case.name, encode(case.material, self._wall_clock(), answer))
+
+    def _scope(self, exact: bool) -> dict[str, str]:
+        decisive = {key: each for key, each in self._namespace.items() if exact or key not in _LAYOUT}
+        return {**decisive, **_SCOPE}
+
+    def _count(self, outcome: str) -> None:
+        self._store.counts.add("answers", outcome)
+
+
+def _write(client: Client, name: str, value: bytes, ttl_s: float, lease: Lease | None) -> None:
+    try:
+        client.set(name, value, px=max(1, int(1000 * ttl_s)))
+    finally:
+        # Behind the answer: whoever gets the lock next looks for it first.
+        if lease is not None:
+            lease.release(client)

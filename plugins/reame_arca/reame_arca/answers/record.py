@@ -1,0 +1,129 @@
+"""An answer as a value in the store, with the question it belongs to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+import zstandard
+
+from reame_core.engine.events import TextDelta, TokenLogprob
+from reame_core.plugins.api import AnsweredChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reame_core.plugins.api import Question
+
+_VERSION = 1
+_LEVEL = 1
+_WORTH_COMPRESSING = 512
+_RAW, _ZSTD = b"r", b"z"
+MOST_RAW_BYTES = 64 * 1024 * 1024
+"""Of a record before it is compressed."""
+
+
+class _Logprob(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    token: int
+    logprob: float
+    top: list[tuple[int, float]]
+
+
+class _Delta(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    text: str
+    tokens: list[int]
+    logprobs: list[_Logprob]
+
+
+class _Choice(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    deltas: list[_Delta]
+    reason: Literal["stop", "length"]
+    completion: int
+    stopped_by: str | int | None
+
+
+class Record(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """``choices`` empty says that the answer is not shared: it is too long."""
+
+    version: int
+    material: bytes
+    made_at: float
+    """Seconds since 1970, by the clock of whoever computed it."""
+    choices: list[_Choice]
+
+
+_decoder = msgspec.msgpack.Decoder(Record)
+
+
+def encode(material: bytes, made_at: float, answer: Sequence[AnsweredChoice]) -> bytes:
+    """The record of ``answer``; of none where it is empty."""
+    choices = [
+        _Choice(
+            [_delta(each) for each in choice.deltas],
+            "length" if choice.reason == "length" else "stop",
+            choice.completion,
+            choice.stopped_by,
+        )
+        for choice in answer
+    ]
+    raw = msgspec.msgpack.encode(Record(_VERSION, material, made_at, choices))
+    if len(raw) < _WORTH_COMPRESSING:
+        return _RAW + raw
+    return _ZSTD + zstandard.ZstdCompressor(level=_LEVEL).compress(raw)
+
+
+def decode(payload: bytes) -> Record | None:
+    """None for anything that is no record."""
+    kind, body = payload[:1], payload[1:]
+    try:
+        if kind == _ZSTD:
+            if not 0 <= zstandard.frame_content_size(body) <= MOST_RAW_BYTES:
+                return None
+            body = zstandard.ZstdDecompressor().decompress(body)
+        elif kind != _RAW:
+            return None
+        record = _decoder.decode(body)
+    except (zstandard.ZstdError, msgspec.MsgspecError, MemoryError):
+        return None
+    return record if record.version == _VERSION else None
+
+
+def answer_of(record: Record, question: Question, vocabulary: int) -> list[AnsweredChoice] | None:
+    """The choices, where they can be an answer to ``question``; None where they cannot."""
+    if len(record.choices) != question.request.n:
+        return None
+    if not all(_possible(choice, question, vocabulary) for choice in record.choices):
+        return None
+    return [
+        AnsweredChoice(
+            tuple(_told(delta) for delta in choice.deltas), choice.reason, choice.completion, choice.stopped_by
+        )
+        for choice in record.choices
+    ]
+
+
+def _possible(choice: _Choice, question: Question, vocabulary: int) -> bool:
+    wanted = question.request.logprobs
+    delivered = sum(len(delta.tokens) for delta in choice.deltas)
+    return delivered <= choice.completion <= question.room and all(
+        _all_known(delta.tokens, vocabulary)
+        and len(delta.logprobs) == (0 if wanted is None else len(delta.tokens))
+        and all(
+            _all_known([each.token, *(token for token, _ in each.top)], vocabulary) for each in delta.logprobs
+        )
+        for delta in choice.deltas
+    )
+
+
+def _all_known(tokens: Sequence[int], vocabulary: int) -> bool:
+    return not tokens or (min(tokens) >= 0 and max(tokens) < vocabulary)
+
+
+def _delta(delta: TextDelta) -> _Delta:
+    logprobs = [_Logprob(each.token, each.logprob, list(each.top)) for each in delta.logprobs]
+    return _Delta(delta.text, list(delta.tokens), logprobs)
+
+
+def _told(delta: _Delta) -> TextDelta:
+    logprobs = tuple(TokenLogprob(each.token, each.logprob, tuple(each.top)) for each in delta.logprobs)
+    return TextDelta(0, delta.text, tuple(delta.tokens), logprobs)
