@@ -110,10 +110,10 @@ class Cache:
         entry = index.covering(block.parent, block.tokens)
         return entry is not None and entry.key not in self._removed
 
-    def write(self, block: Block, state: bytes) -> None:
-        """Hand a block to the writer."""
+    def write(self, block: Block, state: bytes, *, shared: bool = False) -> None:
+        """Hand a block to the writer, which lets a far tier have it where it may be ``shared``."""
         self._removed.discard(block.key)
-        self.writer.write(block, state)
+        self.writer.write(block, state, shared=shared)
 
     def ask(self, question: Callable[[Index], Answer]) -> Answer | None:
         """The answer of the index; None where it cannot be asked."""

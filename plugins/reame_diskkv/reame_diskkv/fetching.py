@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from reame_diskkv.block_file import DamagedBlock, Header, checked_header
 from reame_diskkv.chain import TOKEN_BYTES
@@ -20,6 +21,9 @@ from reame_diskkv.lookup import Prompt
 from reame_diskkv.prices import FarPrices
 from reame_diskkv.store import Store
 from reame_diskkv.tiers import FarBlock, FarTier, Link, NearTier
+
+if TYPE_CHECKING:
+    from reame_core.engine.request import Request
 
 log = logging.getLogger("reame.plugins.diskkv")
 
@@ -78,10 +82,9 @@ class Fetcher:
         self._writing = threading.Lock()
         self._pool: ThreadPoolExecutor | None = None
 
-    @property
-    def attached(self) -> bool:
-        """Whether there is a far tier."""
-        return self._near.far is not None
+    def wanted_by(self, request: Request) -> bool:
+        """Whether there is a far tier for this request."""
+        return self._near.wanted_by(request)
 
     def begin(self, prompt: Prompt, before: int, limit: int) -> Fetch | None:
         """Look for what comes behind the ``before`` tokens in memory, up to position ``limit``; None where that

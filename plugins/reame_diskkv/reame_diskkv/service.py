@@ -65,7 +65,7 @@ class Service:
         self._restorer = Restorer(cache, clock)
         self.fetcher = fetcher
         self._fetching = Fetching(cache, self._restorer, fetcher, options.min_tokens)
-        self._exporter = Exporter(cache, options.min_tokens, clock)
+        self._exporter = Exporter(cache, options.min_tokens, fetcher.wanted_by, clock)
         self._under_way: dict[int, tuple[float, int]] = {}
         """When and at which length each sequence began to be computed."""
 

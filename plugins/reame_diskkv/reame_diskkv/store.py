@@ -53,7 +53,7 @@ class Store:
         self._latest = 0.0
         self._days = DayBook(counts)
         self.written: Callable[[Block, Sequence[Bytes]], None] | None = None
-        """Told of each block that ``put`` has written, and given its file."""
+        """Told of shared blocks that ``put`` has written, and given their files."""
         self.generation = 0
         """Grows whenever the index was made anew: whoever has it open must open it again."""
 
@@ -71,14 +71,15 @@ class Store:
         """Whether files and index have been compared since the start."""
         return self._next_shard >= SHARDS
 
-    def put(self, block: Block, state: bytes) -> bool:
-        """Store a block, if that is possible; whether it is there now."""
+    def put(self, block: Block, state: bytes, *, shared: bool = False) -> bool:
+        """Store a block, if that is possible; whether it is there now. ``written`` is told of those that may be
+        ``shared``."""
         if self.paused:
             self.counts.dropped += 1
             return False
         started = time.perf_counter()
         try:
-            stored = self._put(block, state)
+            stored = self._put(block, state, shared)
         except (OSError, IndexUnusable) as error:
             self._fail("write", error)
             return False
@@ -100,14 +101,14 @@ class Store:
             self._begin_anew(error)
         return False
 
-    def _put(self, block: Block, state: bytes) -> bool:
+    def _put(self, block: Block, state: bytes, shared: bool) -> bool:
         parts = self._store(block, lambda: write_block(block, state, self._compressor), len(state))
         if parts is None:
             return False
         if parts:
             self.counts.written_blocks += 1
             self.counts.written_bytes += sum(map(len, parts))
-            if self.written is not None:
+            if shared and self.written is not None:
                 self.written(block, parts)
         return True
 

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from reame_diskkv.block_file import Block
 from reame_diskkv.codec import Bytes
+
+if TYPE_CHECKING:
+    from reame_core.engine.request import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,10 @@ class FarTier(Protocol):
         """How long the beginning of a prompt may wait to hear whether there is anything."""
         ...
 
+    def wanted_by(self, request: Request) -> bool:
+        """Whether a request may use this tier, and its blocks come here. The engine's thread asks."""
+        ...
+
     def find(self, links: Sequence[Link]) -> Sequence[FarBlock]:
         """The longest chain that there is of these consecutive links, from the first one on; only the last
         block may have less than its whole link. On a thread of the near tier, which may wait."""
@@ -94,6 +101,10 @@ class NearTier:
     def detach(self) -> None:
         """No more. What is under way may still ask."""
         self.far = None
+
+    def wanted_by(self, request: Request) -> bool:
+        """Whether there is a far tier for this request."""
+        return self.far is not None and self.far.wanted_by(request)
 
     def offer(self, block: Block, parts: Sequence[Bytes]) -> None:
         """A block was written here; ``parts`` are its file."""

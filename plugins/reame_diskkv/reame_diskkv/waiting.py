@@ -46,7 +46,7 @@ class Fetching:
             state.fetch.abandon()
 
     def _begin(self, sequence: SequenceView, kv: KVAccess) -> Fetch | None:
-        if not self._fetcher.attached:
+        if not self._fetcher.wanted_by(sequence.request):
             return None
         # The last prompt token is computed in any case: its logits are needed.
         limit = sequence.prompt_length - 1

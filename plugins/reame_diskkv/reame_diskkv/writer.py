@@ -25,6 +25,7 @@ class Pending:
 
     block: Block
     state: bytes
+    shared: bool
 
 
 class Writer:
@@ -52,10 +53,11 @@ class Writer:
         """Whether this block waits to be written."""
         return key in self._pending
 
-    def write(self, block: Block, state: bytes) -> None:
+    def write(self, block: Block, state: bytes, *, shared: bool = False) -> None:
+        """Write a block, and let a far tier have it where it may be ``shared``."""
         with self._changed:
             self._pending.add(block.key)
-            self._queue.append(Pending(block, state))
+            self._queue.append(Pending(block, state, shared))
             self._waiting_bytes += len(state)
             self._changed.notify_all()
 
@@ -117,7 +119,7 @@ class Writer:
 
     def _write(self, pending: Pending) -> None:
         try:
-            self._store.put(pending.block, pending.state)
+            self._store.put(pending.block, pending.state, shared=pending.shared)
         finally:
             with self._changed:
                 self._pending.discard(pending.block.key)

@@ -15,6 +15,7 @@ from reame_diskkv.prices import FarPrices
 from reame_diskkv.tiers import FarBlock, Link
 
 from plugins.reame_diskkv.tests.driver import BLOCK, Server
+from reame_core.engine.request import Request
 
 PATIENCE = 20.0
 
@@ -35,6 +36,9 @@ class Cupboard:
         self.fetched: list[bytes] = []
         self.discarded: list[bytes] = []
         self.threads: set[str] = set()
+
+    def wanted_by(self, request: Request) -> bool:
+        return request.extra.get("far") is not False
 
     def find(self, links: Sequence[Link]) -> Sequence[FarBlock]:
         self._enter()

@@ -319,7 +319,7 @@ def test_plugins_find_the_near_tier_by_what_it_offers(tmp_path: Path) -> None:
     plugin.startup(context)
     context.offers.take(NearTier, lambda near: near.attach(far))
     assert plugin.service is not None
-    assert plugin.service.fetcher.attached
+    assert plugin.service.fetcher.wanted_by(request(LONG))
     plugin.shutdown()
 
 
@@ -342,3 +342,13 @@ def test_a_server_without_a_far_tier_waits_for_nothing(tmp_path: Path) -> None:
         assert isinstance(alone, Server)
         assert alone.ask(LONG).usage.computed == 100
         assert alone.counts.far_lookups == 0
+
+
+def test_a_request_may_keep_its_blocks_from_there(tmp_path: Path) -> None:
+    far = Cupboard()
+    with connected(tmp_path / "a", far) as first:
+        first.ask(LONG, extra={"far": False})
+        assert far.files == {}
+        assert far.found == []
+        first.forget()
+        assert first.ask(LONG, extra={"far": False}).restored == 99, "the disk is no far tier"

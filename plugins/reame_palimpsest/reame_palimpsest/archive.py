@@ -107,10 +107,11 @@ class Archive:
             name = self._names[tenant] = tenant_folder_name(tenant)
         return name
 
-    def store(self, tenant: str, generation: Generation) -> None:
-        """Archive ``generation`` soon, or drop it where too much is waiting."""
+    def store(self, tenant: str, generation: Generation, *, shared: bool = True) -> None:
+        """Archive ``generation`` soon, or drop it where too much is waiting. Others are told if it may be
+        ``shared``."""
         folder = self._folder_name(tenant)
-        if not self._enqueue(lambda: self._store(folder, generation)):
+        if not self._enqueue(lambda: self._store(folder, generation, shared)):
             self.counts.dropped += 1
 
     def add(self, generations: Mapping[str, Sequence[Generation]], timeout: float) -> int | None:
@@ -196,13 +197,13 @@ class Archive:
         self._asked.discard(folder)
         return shelf
 
-    def _store(self, folder: str, generation: Generation) -> None:
+    def _store(self, folder: str, generation: Generation, shared: bool) -> None:
         if not self._open(folder).add(generation):
             self.counts.repeated += 1
             return
         self.counts.stored += 1
         self._grown = True
-        if self.listener is not None:
+        if shared and self.listener is not None:
             self.listener(folder, generation)
 
     def _add(self, folder: str, generations: Sequence[Generation]) -> int:

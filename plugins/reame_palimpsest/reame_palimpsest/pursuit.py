@@ -67,6 +67,8 @@ class Pursuits:
         self._vocabulary = vocabulary
         self._clock = clock
         self._states: PerSequence[_Pursuit] = PerSequence()
+        self.shares: Callable[[Request], bool] = lambda request: True
+        """Whether others may be told of the answer to a request."""
 
     def expect(self, sequence: SequenceView) -> None:
         """It is about to be computed: its tenant's archive should be open by the time it is answered."""
@@ -85,7 +87,7 @@ class Pursuits:
             key = self._state(sequence).key
             now = int(self._clock())
             made = generation(sequence.tokens, sequence.prompt_length, key, now)
-            self._archive.store(sequence.request.tenant, made)
+            self._archive.store(sequence.request.tenant, made, shared=self.shares(sequence.request))
         self._states.pop(sequence.id)
 
     def _state(self, sequence: SequenceView) -> _Pursuit:

@@ -48,7 +48,9 @@ class Service:
         self.archive.start()
         self.archive.flush(_PATIENCE_AT_START)
         if self.stores:
-            context.offers.make(SharedArchive(self.archive, tokenizer_of(context), info.vocabulary_size))
+            context.offers.make(
+                SharedArchive(self.archive, self.pursuits, tokenizer_of(context), info.vocabulary_size)
+            )
 
     def close(self) -> None:
         """Write what is waiting."""

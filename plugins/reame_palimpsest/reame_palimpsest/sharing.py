@@ -14,11 +14,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from reame_palimpsest.archive import Archive
 from reame_palimpsest.folders import is_digest
 from reame_palimpsest.frames import decode, encode
 from reame_palimpsest.generations import Generation, content_id
+from reame_palimpsest.pursuit import Pursuits
+
+if TYPE_CHECKING:
+    from reame_core.engine.request import Request
 
 log = logging.getLogger("reame.palimpsest")
 
@@ -40,13 +45,14 @@ class SharedGeneration:
 class SharedArchive:
     """What the plugin offers to others, while it runs."""
 
-    def __init__(self, archive: Archive, tokenizer: str, vocabulary: int) -> None:
+    def __init__(self, archive: Archive, pursuits: Pursuits, tokenizer: str, vocabulary: int) -> None:
         self.tokenizer = tokenizer
         """32 hexadecimal digits. Generations of other tokenizers are of no use here."""
         self.folder = archive.folder
         """Where generations of this tokenizer lie; a place for notes on how far they have been shared, which go
         when the archive goes."""
         self._archive = archive
+        self._pursuits = pursuits
         self._vocabulary = vocabulary
 
     @property
@@ -54,17 +60,20 @@ class SharedArchive:
         """Whether the archive is closed: nothing can be added any more."""
         return self._archive.closed
 
-    def follow(self, listener: Listener | None) -> None:
+    def follow(self, listener: Listener, wants: Callable[[Request], bool] = lambda request: True) -> None:
         """Have ``listener`` told of each answer that is archived here, on the archive's thread: it must not
-        block. Answers that came from elsewhere are not told. None: nobody any more."""
-        if listener is None:
-            self._archive.listener = None
-            return
+        block. Answers that came from elsewhere are not told, nor those of requests that ``wants`` refuses, on
+        the engine's thread."""
+        self._pursuits.shares = wants
 
         def tell(tenant: str, generation: Generation) -> None:
             listener(SharedGeneration(tenant, content_id(generation).hex(), encode(generation)))
 
         self._archive.listener = tell
+
+    def unfollow(self) -> None:
+        """Nobody is told any more."""
+        self._archive.listener = None
 
     def add(self, shared: Sequence[SharedGeneration], timeout: float) -> int | None:
         """Archive what others have made; how many of these were new, None where that has not come to an end

@@ -32,7 +32,8 @@ class Sharing(Plugins):
         service = self.archive._service
         assert service is not None
         self.service = service
-        self.offered = SharedArchive(service.archive, "0" * 32, FakeBackend().info.vocabulary_size)
+        size = FakeBackend().info.vocabulary_size
+        self.offered = SharedArchive(service.archive, service.pursuits, "0" * 32, size)
         self.told: list[SharedGeneration] = []
         self.offered.follow(self.told.append)
 
@@ -106,6 +107,18 @@ def test_tenants_stay_apart(tmp_path: Path) -> None:
             second.flush()
             answers = play(engine_on(hooks=second.hooks), replace(request, tenant=tenant, max_tokens=29))[0]
             assert (accepted(answers[0]) > 0) is known
+
+
+def test_an_answer_that_its_request_keeps_to_itself(tmp_path: Path) -> None:
+    with sharing(tmp_path / "a") as first:
+        first.offered.follow(first.told.append, lambda request: "private" not in request.extra)
+        play(engine_on(hooks=first.hooks), greedy(words(40), 30, extra={"private": True}))
+        assert first.generations == 1
+        assert first.told == []
+        first.offered.unfollow()
+        play(engine_on(hooks=first.hooks), greedy(words(50), 30))
+        assert first.generations == 2
+        assert first.told == []
 
 
 def damaged(shared: SharedGeneration) -> Iterator[SharedGeneration]:
