@@ -1,15 +1,15 @@
-"""Values of megabytes, in pieces: a store that serves one request at a time stays free for others in between, and
-no single answer takes long.
+"""Values of megabytes, in pieces: a store that serves one request at a time stays free for others in between,
+and no single answer takes long.
 
-A value is a head under its name and pieces beside it, each write with pieces of its own, so that two servers that
-write the same at once do not mix theirs. Everything expires.
+A value is a head under its name and pieces beside it, each write with pieces of its own, so that two servers
+that write the same at once do not mix theirs. Everything expires.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
@@ -27,7 +27,7 @@ class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=T
     """What the store has under the name of a large value."""
 
     write: str
-    size: int
+    size: Annotated[int, msgspec.Meta(gt=0, le=1 << 32)]
     """Bytes of all pieces."""
 
     def pieces(self, name: str) -> list[str]:
@@ -92,7 +92,7 @@ def read_pieces(
                 if not isinstance(found, bytes) or not found:
                     return None
                 value += found
-    return space.open(name, value) if len(value) == head.size else None
+    return space.open(name, memoryview(value)) if len(value) == head.size else None
 
 
 def remove_large(client: Client, name: str, head: Head) -> None:

@@ -77,6 +77,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     blocks_ttl_days: Days = 2
     blocks_max_mb: Megabytes = 256
     """Larger blocks are not shared."""
+    blocks_total_mb: Megabytes = 4096
+    """Of blocks in the store, those of all servers together; what was not used for longest makes room."""
 
     generations: bool = True
     """L4: what was generated, for the drafts of the plugin palimpsest."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reame_arca.answers.layer import Answers
+from reame_arca.blocks.layer import Blocks
 from reame_arca.figures import store_metrics
 from reame_arca.sealing import Space
 from reame_arca.store import Store
@@ -29,18 +30,27 @@ class Service:
             if options.answers
             else None
         )
+        self.blocks = (
+            Blocks(options, store, lambda layer, tenant: self.space(layer, tenant, {}))
+            if options.blocks
+            else None
+        )
 
     @classmethod
     def start(cls, options: Options, context: PluginContext) -> Service:
         """Raises ConfigError. Whether the store answers is found out in the background."""
         service = cls(options, context, Store.at(options))
         service.store.warm_up()
+        if service.blocks is not None:
+            service.blocks.attach_to(context.offers)
         return service
 
     def close(self) -> None:
         """Write what waits and hang up."""
         if self.answers is not None:
             self.answers.close()
+        if self.blocks is not None:
+            self.blocks.close()
         self.store.close()
 
     def space(self, layer: str, tenant: str, scope: Mapping[str, str] | None = None) -> Space:
@@ -59,4 +69,5 @@ class Service:
         return [
             *store_metrics(self.store),
             *(self.answers.metrics() if self.answers is not None else ()),
+            *(self.blocks.metrics() if self.blocks is not None else ()),
         ]
