@@ -10,6 +10,8 @@ from reame_core.hookspecs import hookimpl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import click
+
     from reame_arca.service import Service
     from reame_core.plugins.api import (
         AnsweredChoice,
@@ -73,6 +75,13 @@ class Arca:
         service = self.service
         if service is not None and service.answers is not None:
             service.answers.keep(question, answer)
+
+    @hookimpl
+    def register_commands(self, cli: click.Group) -> None:
+        """``reame arca``."""
+        from reame_arca.commands import arca
+
+        cli.add_command(arca)
 
     @hookimpl
     def metrics(self) -> Sequence[Metric] | None:

@@ -87,6 +87,8 @@ class RealStore:
                 with contextlib.suppress(redis.exceptions.OutOfMemoryError):
                     for number in range(10_000):
                         client.set(f"filler:{number}", b"x" * 4096)
+                # What a client's buffers take comes and goes: without this some writes would still fit.
+                client.config_set("maxmemory", client.info("memory")["used_memory"] // 2)
 
     def client(self) -> redis.Redis:
         """A patient one, for looking and spoiling."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from reame_arca.answers.leases import Lease, Leases
 from reame_arca.answers.material import material_of
 from reame_arca.answers.record import answer_of, decode, encode
-from reame_arca.large import read_small
 from reame_arca.store import Unavailable
 from reame_arca.wishes import wants
 from reame_core.plugins.api import AskAgain, KnownAnswer, Metric, Sample
@@ -37,6 +36,7 @@ _TOO_LONG_TTL_S = 60.0
 _DAY = 86_400.0
 _SHORTEST_DELAY_S, _LONGEST_DELAY_S = 0.01, 0.25
 _MOST_CASES = 100_000
+_MORE_THAN_A_SEAL = 1024
 _OUTCOMES = ("recalled", "computed", "not asked", "spoilt", "waited in vain")
 
 
@@ -51,6 +51,8 @@ class _Case:
     lease: Lease | None = None
     """What this server holds while it computes."""
     given_up: bool = False
+    spoilt: bool = False
+    """Whether a wrong value was found."""
 
     @property
     def lock(self) -> str:
@@ -167,7 +169,11 @@ class Answers:
             return self._cases.pop(question, None)
 
     def _read(self, client: Client, case: _Case) -> bytes | None:
-        return read_small(client, case.space, case.name, self._limit)
+        """The payload; empty for a value that is not what was written there."""
+        found: object = client.getrange(case.name, 0, self._limit + _MORE_THAN_A_SEAL)
+        if not isinstance(found, bytes) or not found:
+            return None
+        return case.space.open(case.name, found) or b""
 
     def _answer(self, payload: bytes | None, case: _Case, question: Question) -> KnownAnswer | None:
         """None where there is none, or a wrong one. A case whose answer is not shared is given up."""
@@ -175,14 +181,14 @@ class Answers:
             return None
         record = decode(payload)
         if record is None or record.material != case.material:
-            self._count("spoilt")
+            self._spoilt(case)
             return None
         if not record.choices:
             case.given_up = True
             return None
         choices = answer_of(record, question, self._vocabulary)
         if choices is None:
-            self._count("spoilt")
+            self._spoilt(case)
             return None
         age = max(0.0, self._wall_clock() - record.made_at)
         return KnownAnswer(choices, {"answer": "exact", "age_s": round(age, 1)})
@@ -239,6 +245,11 @@ class Answers:
     def _scope(self, exact: bool) -> dict[str, str]:
         decisive = {key: each for key, each in self._namespace.items() if exact or key not in _LAYOUT}
         return {**decisive, **_SCOPE}
+
+    def _spoilt(self, case: _Case) -> None:
+        if not case.spoilt:
+            case.spoilt = True
+            self._count("spoilt")
 
     def _count(self, outcome: str) -> None:
         self._store.counts.add("answers", outcome)

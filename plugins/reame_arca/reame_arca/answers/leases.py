@@ -53,7 +53,8 @@ class Leases:
         """That a lease lasts without being renewed."""
         return max(1, int(1000 * self._seconds))
 
-    def new(self, name: str) -> Lease:
+    @staticmethod
+    def new(name: str) -> Lease:
         """A lease to be tried for."""
         return Lease(name, secrets.token_hex(12).encode())
 
