@@ -84,6 +84,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """L4: what was generated, for the drafts of the plugin palimpsest."""
     generations_max: Annotated[int, Meta(ge=100, le=10_000_000)] = 20_000
     """Generations that the store holds for servers that follow later; older ones make room."""
+    generations_ttl_days: Days = 30
+    """All of them go when none was added for so long."""
 
     @property
     def address(self) -> str:

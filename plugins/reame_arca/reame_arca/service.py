@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from reame_arca.answers.layer import Answers
 from reame_arca.blocks.layer import Blocks
 from reame_arca.figures import store_metrics
+from reame_arca.generations.layer import Generations
 from reame_arca.sealing import Space
 from reame_arca.store import Store
 
@@ -35,6 +36,7 @@ class Service:
             if options.blocks
             else None
         )
+        self.generations = Generations(options, store, self.space) if options.generations else None
 
     @classmethod
     def start(cls, options: Options, context: PluginContext) -> Service:
@@ -43,6 +45,8 @@ class Service:
         service.store.warm_up()
         if service.blocks is not None:
             service.blocks.attach_to(context.offers)
+        if service.generations is not None:
+            service.generations.attach_to(context.offers)
         return service
 
     def close(self) -> None:
@@ -51,6 +55,8 @@ class Service:
             self.answers.close()
         if self.blocks is not None:
             self.blocks.close()
+        if self.generations is not None:
+            self.generations.close()
         self.store.close()
 
     def space(self, layer: str, tenant: str, scope: Mapping[str, str] | None = None) -> Space:
@@ -70,4 +76,5 @@ class Service:
             *store_metrics(self.store),
             *(self.answers.metrics() if self.answers is not None else ()),
             *(self.blocks.metrics() if self.blocks is not None else ()),
+            *(self.generations.metrics() if self.generations is not None else ()),
         ]

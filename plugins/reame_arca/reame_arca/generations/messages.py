@@ -1,0 +1,39 @@
+"""One generation as a message of the stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from reame_palimpsest.sharing import SharedGeneration
+
+if TYPE_CHECKING:
+    from reame_arca.sealing import Space
+
+FIELD = b"g"
+
+
+class _Message(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+    sender: str
+    tenant: str
+    content: str
+    data: bytes
+
+
+def to_message(space: Space, stream: str, sender: str, generation: SharedGeneration) -> dict[Any, Any]:
+    """The fields of an entry, sealed for this stream."""
+    payload = _Message(sender, generation.tenant, generation.content, generation.data)
+    return {FIELD: space.seal(stream, msgspec.msgpack.encode(payload))}
+
+
+def from_message(space: Space, stream: str, fields: object) -> tuple[str, SharedGeneration] | None:
+    """(its sender, the generation); None for what nobody has sealed for this stream."""
+    value = fields.get(FIELD) if isinstance(fields, dict) else None
+    payload = space.open(stream, value) if isinstance(value, bytes) else None
+    if payload is None:
+        return None
+    try:
+        message = msgspec.msgpack.decode(payload, type=_Message)
+    except msgspec.MsgspecError:
+        return None
+    return message.sender, SharedGeneration(message.tenant, message.content, message.data)
