@@ -19,6 +19,12 @@ from plugins.reame_arca.tests.real_store import PATIENCE, wait_until
 CHAT = "/v1/chat/completions"
 
 
+def chat_body(text: str, **fields: Any) -> dict[str, Any]:
+    """Greedy unless ``fields`` say otherwise."""
+    messages = [{"role": "user", "content": text}]
+    return {"model": "fake", "messages": messages, "temperature": 0, "max_tokens": 24, **fields}
+
+
 class Member:
     """One server process."""
 
@@ -29,7 +35,8 @@ class Member:
         self._reader.start()
         wait_until(lambda: self._address() or self.process.poll() is not None)
         assert self._address(), "".join(self.log)
-        self.http = httpx.Client(base_url=self._address(), timeout=PATIENCE)
+        self.url = self._address()
+        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE)
         wait_until(lambda: self.http.get("/health").status_code == 200)
 
     def _read(self) -> None:
@@ -42,10 +49,8 @@ class Member:
         return found[0] if found else ""
 
     def chat(self, text: str = "Tell me", **fields: Any) -> dict[str, Any]:
-        """An answer, greedy unless ``fields`` say otherwise."""
-        messages = [{"role": "user", "content": text}]
-        body = {"model": "fake", "messages": messages, "temperature": 0, "max_tokens": 24, **fields}
-        response = self.http.post(CHAT, json=body)
+        """An answer to ``chat_body``."""
+        response = self.http.post(CHAT, json=chat_body(text, **fields))
         assert response.status_code == 200, response.text
         answer: dict[str, Any] = response.json()
         return answer

@@ -1,0 +1,102 @@
+"""Many requests while the store comes and goes: nothing is lost, nothing is wrong.
+
+``REAME_SOAK=10000`` asks so many questions instead of a few hundred.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from typing import Any
+
+import httpx
+
+from plugins.reame_arca.tests.fleet import CHAT, Member, chat_body, fleet, recalled, said
+from plugins.reame_arca.tests.real_store import PATIENCE, RealStore, wait_until
+
+QUESTIONS = int(os.environ.get("REAME_SOAK", "400"))
+DIFFERENT = 60
+AT_ONCE = 12
+HARMS = ("restart", "kill", "pause", "fill")
+
+
+def fields(number: int) -> dict[str, Any]:
+    """For ``Member.chat``."""
+    return {"text": f"Question {number}", "max_tokens": 4 + number % 20}
+
+
+def harm(store: RealStore, way: str) -> None:
+    if way == "kill":
+        store.kill()
+    elif way == "pause":
+        store.pause()
+    elif way == "fill":
+        store.fill()
+    else:
+        store.restart()
+
+
+class Soak:
+    """Asks ``members`` in turn, several at once, and keeps what differs from what is right."""
+
+    def __init__(self, members: list[Member]) -> None:
+        self.right = [
+            said(members[0].chat(**fields(number), cache_prompt=False)) for number in range(DIFFERENT)
+        ]
+        self.members = members
+        self.left = QUESTIONS
+        self.wrong: list[str] = []
+        self.recalled = 0
+        self.done = asyncio.Event()
+
+    async def run(self, store: RealStore) -> None:
+        chaos = asyncio.create_task(self._chaos(store))
+        async with httpx.AsyncClient(timeout=PATIENCE) as client:
+            await asyncio.gather(*(self._ask(client, worker) for worker in range(AT_ONCE)))
+        self.done.set()
+        await chaos
+
+    async def _ask(self, client: httpx.AsyncClient, worker: int) -> None:
+        chance = random.Random(worker)
+        while self.left > 0:
+            self.left -= 1
+            member = self.members[chance.randrange(len(self.members))]
+            number = chance.randrange(DIFFERENT)
+            response = await client.post(member.url + CHAT, json=chat_body(**fields(number)))
+            if response.status_code != 200:
+                self.wrong.append(f"{response.status_code}: {response.text}")
+                continue
+            answer = response.json()
+            self.recalled += recalled(answer)
+            if said(answer) != self.right[number]:
+                self.wrong.append(f"question {number}: {answer}")
+
+    async def _chaos(self, store: RealStore) -> None:
+        """Something else every second, and well again after another one."""
+        for way in HARMS * QUESTIONS:
+            await asyncio.to_thread(harm, store, way)
+            if await self._over():
+                break
+            await asyncio.to_thread(store.restart)
+            if await self._over():
+                break
+
+    async def _over(self) -> bool:
+        try:
+            await asyncio.wait_for(self.done.wait(), 1.0)
+        except TimeoutError:
+            return False
+        return True
+
+
+def test_nothing_is_lost_and_nothing_is_wrong(store: RealStore) -> None:
+    with fleet(2, store.url, timeout_ms=50) as members:
+        soak = Soak(members)
+        asyncio.run(soak.run(store))
+        assert not soak.wrong
+        assert soak.recalled > 0
+        store.restart()
+        for member in members:
+            wait_until(lambda member=member: recalled(member.chat(**fields(0))))
+        print(f"{QUESTIONS} questions, {soak.recalled} recalled")
