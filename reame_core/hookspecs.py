@@ -70,7 +70,9 @@ def hookspec(
 
     def mark(function: _Function) -> _Function:
         marked = _specification(function, firstresult=firstresult)
-        vars(marked)["reame_lifetime"] = Lifetime(since, deprecated, dict(deprecated_arguments or {}))
+        vars(marked)["reame_lifetime"] = Lifetime(
+            since, firstresult, deprecated, dict(deprecated_arguments or {})
+        )
         return marked
 
     return mark

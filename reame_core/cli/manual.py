@@ -30,7 +30,7 @@ class SettingOption(click.Option):
         self.setting = setting
 
 
-class Command(click.Command):
+class _Page(click.Command):
     """A command whose page has these sections. Of the environment only what this command looks at is named;
     options that are settings add their variables."""
 
@@ -49,6 +49,14 @@ class Command(click.Command):
         write_section(formatter, "Exit status", STATUSES)
         write_section(formatter, "Examples", self._examples)
         super().format_epilog(ctx, formatter)
+
+
+class Command(_Page):
+    """A command with a page."""
+
+
+class Group(_Page, click.Group):
+    """Commands of one name, with a page."""
 
 
 def write_section(formatter: click.HelpFormatter, title: str, lines: Lines) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import textwrap
 from collections.abc import Callable, Iterable
-from time import perf_counter
+from time import perf_counter, perf_counter_ns
 from typing import Any
 
 from reame_core.errors import InvalidRequest
+from reame_core.plugins.timing import Timing
 
 ANSWERED_BY_ERROR = frozenset({"serve_fields"})
 """Hooks whose InvalidRequest is an answer for the client and no failure."""
@@ -26,7 +27,7 @@ class GuardedCall:
     Called by the thread the hook belongs to; the counts may be read by any.
     """
 
-    __slots__ = ("_function", "_in_a_row", "_keep_on", "errors", "hook", "off", "plugin")
+    __slots__ = ("_function", "_in_a_row", "_keep_on", "errors", "hook", "off", "plugin", "timing")
 
     def __init__(self, plugin: str, hook: str, function: Callable[..., Any], *, keep_on: bool = False) -> None:
         self.plugin = plugin
@@ -34,6 +35,7 @@ class GuardedCall:
         self.errors = 0
         self.off = ""
         """Why it is not called any more; empty while it is."""
+        self.timing = Timing()
         self._function = function
         self._in_a_row = 0
         self._keep_on = keep_on
@@ -41,19 +43,26 @@ class GuardedCall:
     def __call__(self, *arguments: Any) -> Any:
         if self.off:
             return None
+        started = perf_counter_ns()
         try:
             answer = self._function(*arguments)
         except Exception as error:
+            self.timing.add(perf_counter_ns() - started)
             if isinstance(error, InvalidRequest) and self.hook in ANSWERED_BY_ERROR:
                 raise
             self._failed(error)
             return None
+        self.timing.add(perf_counter_ns() - started)
         self._in_a_row = 0
         return answer
 
     def unguarded(self, *arguments: Any) -> Any:
         """The same call, for whoever has to know the exception."""
-        return self._function(*arguments)
+        started = perf_counter_ns()
+        try:
+            return self._function(*arguments)
+        finally:
+            self.timing.add(perf_counter_ns() - started)
 
     def _failed(self, error: Exception) -> None:
         self.errors += 1

@@ -32,6 +32,8 @@ class Lifetime:
 
     since: str
     """The API version that had it first."""
+    first_counts: bool = False
+    """Whether the first answer that is not None ends the search."""
     deprecated: Deprecation | None = None
     arguments: Mapping[str, Deprecation] = field(default_factory=dict)
     """Deprecated arguments, by name. They are passed until they go."""

@@ -15,11 +15,11 @@ from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.errors import ConfigError, PluginError, UsageError
 from reame_core.plugins.compatibility import stated_api, unfit_api, unfit_requirement
 from reame_core.plugins.discovery import Candidate, built_in, discover
-from reame_core.plugins.forms import deprecations, hook_arguments, problems
+from reame_core.plugins.forms import deprecations, hook_arguments, lifetimes, problems
 from reame_core.plugins.guard import GuardedCall, logger, one_line, picking, tracing, warn_of_deprecations
 from reame_core.plugins.names import listing, normalise
 from reame_core.plugins.offers import Offers
-from reame_core.plugins.report import PluginReport, State
+from reame_core.plugins.report import HookCost, PluginReport, State
 from reame_core.plugins.selection import EVERYTHING, RESERVED_NAMES, Names, PluginSelection, choose
 
 if TYPE_CHECKING:
@@ -141,6 +141,15 @@ class PluginManager:
                 counts[key] = counts.get(key, 0) + call.errors
         return counts
 
+    def hook_costs(self) -> list[HookCost]:
+        """Of every hook that is implemented, in the order of the specifications and then in that in which
+        plugins are asked. May be called by any thread."""
+        return [
+            _cost(call, turn, lifetimes()[hook].first_counts)
+            for hook, calls in self._calls.items()
+            for turn, call in enumerate(calls)
+        ]
+
     def report(self) -> list[PluginReport]:
         """All plugins in plugin order, built-in ones last. May be called by any thread."""
         return [_report(plugin) for plugin in self._plugins]
@@ -241,6 +250,23 @@ def _unusable_name(name: str, taken: Mapping[str, str]) -> str:
 
 def _turn(impl: pluggy.HookImpl) -> int:
     return 2 if impl.trylast else 0 if impl.tryfirst else 1
+
+
+def _cost(call: GuardedCall, turn: int, first_counts: bool) -> HookCost:
+    timing = call.timing
+    return HookCost(
+        hook=call.hook,
+        plugin=call.plugin,
+        turn=turn,
+        first_counts=first_counts,
+        calls=timing.calls,
+        seconds=timing.nanoseconds / 1e9,
+        mean_us=timing.mean / 1e3,
+        p99_us=timing.quantile(0.99) / 1e3,
+        longest_us=timing.longest / 1e3,
+        errors=call.errors,
+        off=call.off,
+    )
 
 
 def _report(plugin: _Plugin) -> PluginReport:

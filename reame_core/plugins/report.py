@@ -31,3 +31,25 @@ class PluginReport:
     """The API version that it says it was written for (``reame_api``); empty where it does not say."""
     deprecated: tuple[str, ...] = ()
     """What it uses and will have to do without, one line each."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCost:
+    """What one hook of one plugin has cost, as it is at the moment of asking."""
+
+    hook: str
+    plugin: str
+    turn: int
+    """Its place among the plugins that have this hook, in the order in which they are asked; from 0."""
+    first_counts: bool
+    """Whether the first answer ends the search."""
+    calls: int
+    seconds: float
+    """All calls together."""
+    mean_us: float
+    p99_us: float
+    """99 % of the calls took no longer, within an eighth."""
+    longest_us: float
+    errors: int
+    off: str
+    """Why it is not called any more; empty while it is."""

@@ -31,6 +31,8 @@ class PluginSelection:
     """A folder of one-file plugins."""
 
 
+DISABLED = "disabled by name"
+"""Why a plugin is not loaded that was named in ``disable``."""
 EVERYTHING = PluginSelection()
 RESERVED_NAMES = frozenset(field.name for field in fields(PluginSelection))
 """A plugin of such a name could not have a table ``[plugins.NAME]``."""
@@ -55,7 +57,7 @@ def choose(selection: PluginSelection, candidates: Sequence[Candidate], names: N
     for candidate in dict.fromkeys([*ranked, *candidates]):
         refused = ""
         if candidate in disabled:
-            refused = "disabled by name"
+            refused = DISABLED
         elif only is not None and candidate not in only:
             refused = "not among the plugins asked for"
         choices.append(Choice(candidate, refused))

@@ -51,6 +51,7 @@ class EngineCollector(Collector):
         )
         yield from self._speculation()
         yield self._plugin_errors()
+        yield from self._hook_costs()
         for plugin, call in self._model.plugins.hook("metrics").calls:
             try:
                 yield from [_of_plugin(plugin, metric) for metric in call() or ()]
@@ -93,6 +94,16 @@ class EngineCollector(Collector):
         for rows, milliseconds in engine.cost.measured().items():
             cost.add_metric([f"{rows:.0f}"], milliseconds / 1000)
         yield cost
+
+    def _hook_costs(self) -> Iterator[Family]:
+        labels = ["plugin", "hook"]
+        calls = CounterMetricFamily("reame_plugin_calls", "Calls of hooks.", labels=labels)
+        seconds = CounterMetricFamily("reame_plugin_seconds", "Time spent in hooks.", labels=labels)
+        for cost in self._model.plugins.hook_costs():
+            calls.add_metric([cost.plugin, cost.hook], cost.calls)
+            seconds.add_metric([cost.plugin, cost.hook], cost.seconds)
+        yield calls
+        yield seconds
 
     def _plugin_errors(self) -> Family:
         family = CounterMetricFamily("reame_plugin_errors", "Exceptions of plugins.", labels=["plugin", "hook"])

@@ -15,6 +15,7 @@ from reame_core.server.engine_metrics import EngineCollector
 from reame_core.server.errors import ApiError, unavailable
 from reame_core.server.metrics import Metrics
 from reame_core.server.pace import Pace
+from reame_core.server.plugin_help import PluginHelp
 
 if TYPE_CHECKING:
     from reame_core.config import Settings
@@ -62,6 +63,7 @@ class ServerState:
         """Where a request names none: the OpenAI API's 1, unless somebody configured another one."""
         self.keys = keys or ApiKeys()
         self.metrics = Metrics()
+        self.plugin_help = PluginHelp()
         self.pace = Pace(time.monotonic)
         self.phase = Phase.STARTING
         self.exchanges: set[Exchange] = set()

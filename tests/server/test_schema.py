@@ -30,6 +30,7 @@ def test_every_route_is_there(document: dict[str, Any]) -> None:
         "/detokenize",
         "/v1/models",
         "/v1/models/{name}",
+        "/v1/reame/plugins",
         "/v1/chat/completions",
         "/v1/completions",
         "/v1/embeddings",

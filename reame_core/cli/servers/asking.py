@@ -11,6 +11,8 @@ from reame_core.errors import InvalidRequest, ReameError
 if TYPE_CHECKING:
     import httpx2
 
+    from reame_core.config import Settings
+
 PATIENCE_S = 5.0
 
 
@@ -48,7 +50,7 @@ def ask(address: str, path: str, key: str | None = None) -> httpx2.Response:
 
     headers = {"authorization": f"Bearer {key}"} if key else {}
     # A proxy has no business between this machine and itself.
-    direct = _is_local(address)
+    direct = is_local(address)
     try:
         with httpx2.Client(timeout=PATIENCE_S, trust_env=not direct) as client:
             return client.get(address + path, headers=headers)
@@ -57,7 +59,29 @@ def ask(address: str, path: str, key: str | None = None) -> httpx2.Response:
         raise ServerError(f"no server answers at {address} ({reason})") from None
 
 
-def _is_local(address: str) -> bool:
+def only_server() -> str:
+    """The address of the one server of this user on this machine. Raises InvalidRequest where there is none or
+    where there are several."""
+    from reame_core.running import running_servers
+
+    servers = running_servers()
+    if len(servers) == 1:
+        return reachable(servers[0].address)
+    if not servers:
+        raise InvalidRequest("no server of this user runs here: give the address of one", param="address")
+    addresses = ", ".join(server.address for server in servers)
+    raise InvalidRequest(f"{len(servers)} servers run here: say which, {addresses}", param="address")
+
+
+def own_key(settings: Settings) -> str | None:
+    """The first of the server's own keys, which are this user's."""
+    from reame_core.server.api_keys import key_texts
+
+    return next(iter(key_texts(settings.values.server).values()), None)
+
+
+def is_local(address: str) -> bool:
+    """Whether ``address`` is this machine's own."""
     host = urlsplit(address).hostname or ""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from reame_core.cli.manual import Command
 from reame_core.cli.options import settings_of
 from reame_core.cli.terminal import one_line, write
 from reame_core.errors import InvalidRequest
-
-if TYPE_CHECKING:
-    from reame_core.config import Settings
 
 
 @click.command(
@@ -44,11 +41,11 @@ def stats(ctx: click.Context, *, address: str | None, key: str | None, as_json: 
 
     A server with keys wants one: that of the settings, the environment or --api-key.
     """
-    from reame_core.cli.servers.asking import ServerError, ask, reachable
+    from reame_core.cli.servers.asking import ServerError, ask, only_server, own_key, reachable
     from reame_core.cli.servers.figures import Figures, summary
 
-    target = reachable(address) if address is not None else _only_server()
-    response = ask(target, "/metrics", key or _own_key(settings_of(ctx)))
+    target = reachable(address) if address is not None else only_server()
+    response = ask(target, "/metrics", key or own_key(settings_of(ctx)))
     if response.status_code == 401:
         raise InvalidRequest(
             f"{target} wants a key: give it by --api-key or REAME_SERVER__API_KEY", param="api_key"
@@ -65,26 +62,6 @@ def stats(ctx: click.Context, *, address: str | None, key: str | None, as_json: 
     lines = {"address": target, **_texts(found)}
     width = max(map(len, lines))
     write("".join(f"{name:<{width}}  {one_line(text)}\n" for name, text in lines.items()))
-
-
-def _only_server() -> str:
-    from reame_core.cli.servers.asking import reachable
-    from reame_core.running import running_servers
-
-    servers = running_servers()
-    if len(servers) == 1:
-        return reachable(servers[0].address)
-    if not servers:
-        raise InvalidRequest("no server of this user runs here: give the address of one", param="address")
-    addresses = ", ".join(server.address for server in servers)
-    raise InvalidRequest(f"{len(servers)} servers run here: say which, {addresses}", param="address")
-
-
-def _own_key(settings: Settings) -> str | None:
-    """The first of the server's own keys, which are this user's."""
-    from reame_core.server.api_keys import key_texts
-
-    return next(iter(key_texts(settings.values.server).values()), None)
 
 
 def _texts(found: dict[str, Any]) -> dict[str, str]:

@@ -47,7 +47,7 @@ async def answer(
     whole: Callable[[Prepared, Outcomes], msgspec.Struct],
 ) -> ASGIApp:
     """The response: an ASGI application that streams, or a whole one."""
-    note = partial(_note, trace_of_request(request))
+    note = partial(_note, server, prepared, trace_of_request(request))
     questions = questions_of(model, prepared)
     if prepared.stream:
         writer = StreamWriter(prepared, chunks)
@@ -75,10 +75,12 @@ async def answer(
     return response.to_asgi_response(app=None, request=request)
 
 
-def _note(trace: Trace, outcomes: Outcomes) -> None:
-    """For the line in the log."""
+def _note(server: ServerState, prepared: Prepared, trace: Trace, outcomes: Outcomes) -> None:
+    """For the line in the log, and for what plugins have to their credit."""
     if not outcomes.done:
         return
+    choices = [choice for of_one_prompt in outcomes.finished for choice in of_one_prompt]
+    server.plugin_help.answered(trace.id, choices, prepared.services.by_plugin)
     usage = usage_of(outcomes.finished)
     first = outcomes.finished[0][0].timings
     trace.fields |= {

@@ -9,13 +9,18 @@ from msgspec import UNSET
 
 from reame_core.server.errors import ApiError
 from reame_core.server.metrics import CONTENT_TYPE
+from reame_core.server.plugin_conditions import conditions_of
 from reame_core.server.responding import respond
+from reame_core.server.wire.plugins import PluginConditions
 from reame_core.server.wire.responses import Health, ModelCard, ModelList
 
 if TYPE_CHECKING:
     from litestar.handlers import HTTPRouteHandler
 
     from reame_core.server.state import ServerState
+
+
+_FRESH = {"cache-control": "no-store"}
 
 
 def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
@@ -41,6 +46,11 @@ def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
         server.check_name(name)
         return respond(_card(server, name))
 
+    @get("/v1/reame/plugins", operation_id="listPlugins", tags=["Server"], response=PluginConditions)
+    async def plugins() -> Response[bytes]:
+        """The plugins: how they do, what each hook costs, and which requests they helped."""
+        return respond(conditions_of(server.ready().plugins, server.plugin_help), 200, **_FRESH)
+
     @get("/metrics", tags=["Server"])
     async def metrics() -> Response[bytes]:
         """Counters for Prometheus."""
@@ -48,7 +58,7 @@ def status_routes(server: ServerState) -> list[HTTPRouteHandler]:
             raise ApiError(404, "there are no metrics here (server.metrics is off)", code="not_found")
         return Response(server.metrics.exposition(), headers={"content-type": CONTENT_TYPE}, status_code=200)
 
-    return [health, models, model, metrics]
+    return [health, models, model, plugins, metrics]
 
 
 def _card(server: ServerState, name: str) -> ModelCard:
