@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bench.arca.command import arca
 from bench.case import Case, Options
 from bench.conclave.command import conclave
 from bench.core import NAMES
@@ -25,6 +26,7 @@ def main() -> None:
 
 main.add_command(structured)
 main.add_command(conclave)
+main.add_command(arca)
 
 
 @main.command()

@@ -1,0 +1,3 @@
+"""Servers that share a store."""
+
+NAMES = ("first_token", "publishing")
