@@ -1,5 +1,5 @@
-"""Commands as the pages show them, read as a shell reads them, and run as far as that needs no model, no network
-and no other program."""
+"""Commands as the pages show them, read as a shell reads them, and run as far as that needs no model, no
+network and no other program."""
 
 from __future__ import annotations
 
@@ -155,6 +155,8 @@ class Shell:
         path.write_text(_CONTENTS.get(path.suffix, ""))
 
     def _curl(self, arguments: list[str]) -> None:
+        if any("example.org" in word for word in arguments):
+            return
         here = [word.replace(SERVER, self.server) for word in arguments]
         done = subprocess.run(
             ["curl", "--silent", "--show-error", "--fail-with-body", "--max-time", "60", *here],

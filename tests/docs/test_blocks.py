@@ -24,14 +24,14 @@ from tests.docs.pages import BLOCKS, SERVER, Block, blocks_of, in_language, page
 TRIED = {
     "console": "test_commands",
     "sh": "test_commands",
-    "ini": "test_units",
+    "ini": "test_units.py",
     "json": "test_json",
     "jsonl": "test_json",
-    "nginx": "test_nginx",
+    "nginx": "test_nginx.py",
     "python": "test_python",
     "text": "",
     "toml": "test_toml",
-    "yaml": "test_yaml",
+    "yaml": "test_continue.py",
 }
 """By which test. Texts are output and drawings."""
 
