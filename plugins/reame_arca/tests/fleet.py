@@ -33,11 +33,15 @@ class Member:
         self.log: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        wait_until(lambda: self._address() or self.process.poll() is not None)
-        assert self._address(), "".join(self.log)
-        self.url = self._address()
-        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE)
-        wait_until(lambda: self.http.get("/health").status_code == 200)
+        try:
+            wait_until(lambda: self._address() or self.process.poll() is not None)
+            assert self._address(), "".join(self.log)
+            self.url = self._address()
+            self.http = httpx.Client(base_url=self.url, timeout=PATIENCE)
+            wait_until(lambda: self.http.get("/health").status_code == 200)
+        except BaseException:
+            self.kill()
+            raise
 
     def _read(self) -> None:
         assert self.process.stderr is not None

@@ -17,7 +17,7 @@ import psutil
 import pytest
 import redis
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds after which something hangs."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+import time
 from typing import Any
 
 import httpx
@@ -48,6 +49,7 @@ class Soak:
         self.left = QUESTIONS
         self.wrong: list[str] = []
         self.recalled = 0
+        self.worst_s = 0.0
         self.done = asyncio.Event()
 
     async def run(self, store: RealStore) -> None:
@@ -63,7 +65,9 @@ class Soak:
             self.left -= 1
             member = self.members[chance.randrange(len(self.members))]
             number = chance.randrange(DIFFERENT)
+            begun = time.monotonic()
             response = await client.post(member.url + CHAT, json=chat_body(**fields(number)))
+            self.worst_s = max(self.worst_s, time.monotonic() - begun)
             if response.status_code != 200:
                 self.wrong.append(f"{response.status_code}: {response.text}")
                 continue
@@ -99,4 +103,4 @@ def test_nothing_is_lost_and_nothing_is_wrong(store: RealStore) -> None:
         store.restart()
         for member in members:
             wait_until(lambda member=member: recalled(member.chat(**fields(0))))
-        print(f"{QUESTIONS} questions, {soak.recalled} recalled")
+        print(f"{QUESTIONS} questions, {soak.recalled} recalled, the slowest took {soak.worst_s:.1f} s")
