@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from reame_diskkv.block_file import read_header
 from reame_diskkv.chain import KEY_BYTES
+from reame_diskkv.tiers import FarBlock, Link
 
 from plugins.reame_diskkv.tests.driver import (
     BLOCK,
@@ -352,3 +353,27 @@ def test_a_request_may_keep_its_blocks_from_there(tmp_path: Path) -> None:
         assert far.found == []
         first.forget()
         assert first.ask(LONG, extra={"far": False}).restored == 99, "the disk is no far tier"
+
+
+class Stuck(Cupboard):
+    """Finds at once, and fetches only when the gate is opened again."""
+
+    def find(self, links: Sequence[Link]) -> Sequence[FarBlock]:
+        found = super().find(links)
+        self.patience_s = 0.01
+        self.gate.clear()
+        return found
+
+
+def test_who_waited_in_vain_knows_that_it_takes_long(far: Cupboard, tmp_path: Path) -> None:
+    stuck = Stuck()
+    stuck.files = far.files
+    with connected(tmp_path / "b", stuck, measured=True) as second:
+        [[answer]] = second.play(request(LONG))
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.usage.computed == 100
+        assert second.counts.far_late == 1
+        prices = second.service.fetcher.prices
+        stuck.gate.set()
+    assert prices.fetch_ms is not None
+    assert prices.fetch_ms > 1e-5
