@@ -16,6 +16,7 @@ from reame_core.host.state import HostState
 from reame_core.llama.backend import LlamaBackend
 from reame_core.llama.bindings import build_version
 from reame_core.llama.model import WeightBuffers
+from reame_core.llama.passing_thread import in_passing_thread
 from reame_core.llama.trials import Setup, Trial, try_out
 from reame_core.llama.tuning import Tensor, Tuning, candidates, tune
 from reame_core.models.gguf import GgufHeader, fingerprint
@@ -104,7 +105,7 @@ class HostMeasurements:
         if isinstance(remembered, list) and len(remembered) == 2:
             return ExactShapes(*remembered)
         self._progress("finding the batch shapes that compute bit-identical rows, once")
-        shapes = find_exact_shapes(backend, backend.tokenize(_SAMPLE))
+        shapes = in_passing_thread(lambda: find_exact_shapes(backend, backend.tokenize(_SAMPLE)))
         self._store.put(key, [shapes.least, shapes.most])
         return shapes
 
@@ -115,7 +116,7 @@ class HostMeasurements:
         if isinstance(remembered, list) and len(remembered) == 2:
             return KernelNoise(float(remembered[0]), bool(remembered[1]))
         self._progress("measuring how far kernels disagree, once")
-        noise = find_noise(backend, backend.tokenize(_SAMPLE))
+        noise = in_passing_thread(lambda: find_noise(backend, backend.tokenize(_SAMPLE)))
         self._store.put(key, [noise.floor, noise.small_agree])
         return noise
 
@@ -126,7 +127,7 @@ class HostMeasurements:
             cost.remember({float(rows): float(ms) for rows, ms in remembered.items()})
         elif measure:
             self._progress("measuring what batches cost, once")
-            measure_batches(backend, cost)
+            in_passing_thread(lambda: measure_batches(backend, cost))
 
     def keep_costs(self, cost: BatchCost) -> None:
         """Remember what batches cost by now."""

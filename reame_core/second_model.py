@@ -10,6 +10,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.host.cpu import clamp_threads
 from reame_core.host.memory import available_memory, kv_plan
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
+from reame_core.llama.passing_thread import in_passing_thread
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import Catalogue, resolve
 from reame_core.models.gguf import kv_bytes_per_token, read_header, tokenizer_digest
@@ -57,20 +58,17 @@ class SecondModels:
         count = self._threads if threads is None else clamp_threads(threads).threads
         host = HostMeasurements(self._settings, resolved.path, header, [count], self._progress)
         self._progress(f"loading {resolved.name} ({header.file_size / 1e6:.0f} MB) beside it")
-        backend = LlamaBackend(
-            resolved.path,
-            LlamaOptions(
-                kv_cells=wanted,
-                threads=count,
-                max_sequences=sequences + 2,
-                max_rows=_MOST_ROWS,
-                max_outputs=64,
-                flash_attention=host.setup.flash_attention,
-                mmap=self._settings.values.model.mmap,
-                buffers=host.setup.buffers,
-            ),
-            name=resolved.name,
+        options = LlamaOptions(
+            kv_cells=wanted,
+            threads=count,
+            max_sequences=sequences + 2,
+            max_rows=_MOST_ROWS,
+            max_outputs=64,
+            flash_attention=host.setup.flash_attention,
+            mmap=self._settings.values.model.mmap,
+            buffers=host.setup.buffers,
         )
+        backend = in_passing_thread(lambda: LlamaBackend(resolved.path, options, name=resolved.name))
         self._cleanup.callback(backend.close)
         cost = BatchCost()
         host.recall_costs(backend, cost, measure=True)

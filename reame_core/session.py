@@ -20,6 +20,7 @@ from reame_core.host.cpu import ThreadChoice, clamp_threads, threads_to_try
 from reame_core.host.memory import KVPlan, available_memory, kv_plan, mlock_problem
 from reame_core.host.neighbours import Neighbours
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
+from reame_core.llama.passing_thread import in_passing_thread
 from reame_core.llama.trials import Setup
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import ResolvedModel, open_catalogue, resolve
@@ -99,7 +100,8 @@ def open_session(
         host = HostMeasurements(settings, plan.model.path, plan.header, plan.thread_numbers(settings), progress)
         setup = host.setup
         progress(f"loading {plan.model.name} ({plan.header.file_size / 1e6:.0f} MB)")
-        backend = LlamaBackend(plan.model.path, plan.llama_options(settings, setup), name=plan.model.name)
+        options = plan.llama_options(settings, setup)
+        backend = in_passing_thread(lambda: LlamaBackend(plan.model.path, options, name=plan.model.name))
         cleanup.callback(backend.close)
         exact = host.exact_shapes(backend) if settings.values.engine.exact else None
 
