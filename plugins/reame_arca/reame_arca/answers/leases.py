@@ -38,7 +38,7 @@ class Leases:
     """Keeps the leases of this server alive, on a thread of its own, while they are held. A lease that is not
     renewed is over after ``seconds``. For any thread."""
 
-    def __init__(self, store: Store, seconds: float = 6.0, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, store: Store, seconds: float = 3.0, clock: Callable[[], float] = monotonic) -> None:
         self._store = store
         self._seconds = seconds
         self._clock = clock
