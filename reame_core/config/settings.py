@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,10 @@ class Settings:
         return Shown(key, value, text, self.origin(key))
 
 
+_PASSWORD_OF_ADDRESS = re.compile(r"^(\w+://[^/@:]*:)[^/@]*@")
+"""As in ``redis://user:password@host``."""
+
+
 def load_settings(
     flags: Iterable[Flag] = (),
     *,
@@ -129,6 +134,8 @@ def _without_secrets(value: object) -> object:
         return {name: "set" if is_secret(name) else _without_secrets(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_without_secrets(inner) for inner in value]
+    if isinstance(value, str):
+        return _PASSWORD_OF_ADDRESS.sub(r"\1set@", value)
     return value
 
 

@@ -202,11 +202,14 @@ def test_keys_of_the_server_are_not_shown(load: Load) -> None:
 
 def test_secrets_are_not_shown(load: Load) -> None:
     toml = (
-        '[plugins.store]\napi_key = "hush"\nnested = [{token = "hush", port = 1}]\n[sampling]\nmax_tokens = 7\n'
+        '[plugins.store]\napi_key = "hush"\nnested = [{token = "hush", port = 1}]\n'
+        'url = "redis://me:hush@host:1/2"\nsite = "http://host/a:b@c"\n[sampling]\nmax_tokens = 7\n'
     )
     shown = load(toml).shown()
     by_key = {line.key: line for line in shown}
     assert "hush" not in str(shown)
     assert by_key["plugins.store.api_key"].text == "set"
     assert by_key["plugins.store.nested"].value == [{"token": "set", "port": 1}]
+    assert by_key["plugins.store.url"].text == "redis://me:set@host:1/2"
+    assert by_key["plugins.store.site"].text == "http://host/a:b@c"
     assert by_key["sampling.max_tokens"].text == "7"
