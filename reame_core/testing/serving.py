@@ -23,7 +23,7 @@ from reame_core.plugins.manager import PluginManager
 from reame_core.server.api_keys import configured_keys
 from reame_core.server.app import create_app
 from reame_core.server.plugin_routes import add_plugin_routes
-from reame_core.server.state import ServerState
+from reame_core.server.state import ServedModel, ServerState
 from reame_core.testing.fake_backend import FakeBackend
 
 PATIENCE = 20.0
@@ -92,7 +92,7 @@ def serving(
 
 @contextmanager
 def listening(
-    model: Any, settings: Settings, *, loaded: bool = True, send_buffer: int | None = None
+    model: ServedModel, settings: Settings, *, loaded: bool = True, send_buffer: int | None = None
 ) -> Iterator[tuple[str, tuple[ServerState, asyncio.AbstractEventLoop]]]:
     """A server for ``model`` on a free port of this machine, until the context ends: its address, and what runs
     it. ``send_buffer`` bytes are what the kernel takes of a response that nobody reads."""

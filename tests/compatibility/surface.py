@@ -45,16 +45,18 @@ def losses(old: Surface, new: Surface) -> list[str]:
 
 
 def _names(module: Any) -> Iterator[tuple[str, Any]]:
-    exported = getattr(module, "__all__", None)
-    for name in _bound(module) if exported is None else exported:
-        value = getattr(module, name)
-        if not name.startswith("_") and not inspect.ismodule(value):
-            yield name, _described(value)
+    for name in bound_names(module):
+        yield name, _described(getattr(module, name))
 
 
-def _bound(module: Any) -> Iterator[str]:
-    """What the module itself makes, and what it imports for others: as itself, or in the ``__init__`` of a
-    package."""
+def bound_names(module: Any) -> list[str]:
+    """The public names of a module: what ``__all__`` says, else what the module makes and what it imports
+    for others, as itself or in the ``__init__`` of a package."""
+    names = getattr(module, "__all__", None) or _made(module)
+    return [name for name in names if not name.startswith("_") and not inspect.ismodule(getattr(module, name))]
+
+
+def _made(module: Any) -> Iterator[str]:
     for node in ast.parse(inspect.getsource(module)).body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):

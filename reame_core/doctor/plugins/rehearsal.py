@@ -9,7 +9,6 @@ from reame_core.engine.events import Failed, Finished
 from reame_core.engine.request import Request
 from reame_core.server.plugin_conditions import conditions_of
 from reame_core.server.plugin_help import PluginHelp
-from reame_core.session import open_session
 
 if TYPE_CHECKING:
     from reame_core.config import Settings
@@ -29,6 +28,9 @@ def rehearse(
 ) -> PluginConditions:
     """Load ``model`` with its plugins as they are configured, have it answer, and look at them. Raises a
     UsageError for whatever the user can mend."""
+    # Not at the top: it loads llama.cpp.
+    from reame_core.session import open_session
+
     given = PluginHelp()
     with open_session(settings, model, progress=progress, selection=selection) as session:
         for number, question in enumerate(_QUESTIONS, start=1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from reame_core.config.directories import directories
 from reame_core.errors import ConfigError
 from reame_core.hookspecs import hookimpl
 from reame_core.plugins.api import KVAccess, PluginContext, SequenceView, Stage
@@ -19,7 +20,7 @@ class OldCache:
     @hookimpl
     def startup(self, context: PluginContext) -> None:
         """Open the folder. Cells belong to one model, build and KV type: all that is in the namespace."""
-        folder = context.options.get("folder", "old-cache-cache")
+        folder = context.options.get("folder", str(directories().cache / "old-cache"))
         if not isinstance(folder, str):
             raise ConfigError(f"plugins.old-cache.folder must be a path, not {folder!r}")
         self._folder = Path(folder)
