@@ -113,6 +113,8 @@ class Shell:
         """Raises AssertionError where something about ``command`` is wrong."""
         for simple in simple_commands(command):
             program, *arguments = simple.words
+            if program == "reame":  # whose servers may be asked
+                arguments = [word.replace(SERVER.removeprefix("http://"), self.server) for word in arguments]
             match program:
                 case "reame":
                     self._reame(arguments, simple.variables)

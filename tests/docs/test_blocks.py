@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,11 @@ def test_toml(block: Block, alone: Path) -> None:
         check_options(settings.values.plugins.tables)
 
 
+def without_places(table: Mapping[str, object]) -> dict[str, object]:
+    """The options that are not paths of files and folders, which are not here."""
+    return {name: value for name, value in table.items() if name != "folder" and not name.endswith("_file")}
+
+
 def check_options(tables: Any) -> None:
     """Every table belongs to a plugin that is installed, which starts with it. Tables of plugins that the page
     itself is about are left out."""
@@ -92,7 +98,7 @@ def check_options(tables: Any) -> None:
     manager.startup(
         lambda plugin: PluginContext(
             model.info,
-            {k: v for k, v in installed.get(owners.get(plugin, ""), {}).items() if k != "folder"},
+            without_places(installed.get(owners.get(plugin, ""), {})),
             {"model": "fake"},
             "fake",
             model.piece,
@@ -128,7 +134,7 @@ def test_json(block: Block, server: str) -> None:
     """It can be read, and what is a request, or a part of one, is answered."""
     texts = block.text.splitlines() if block.language == "jsonl" else [block.text]
     for text in texts:
-        document = json.loads(text)
+        document = json.loads(f"{{{text}}}" if text.startswith('"') else text)  # else a part of an object
         if not isinstance(document, dict):
             continue
         known = document.keys() & {field.encode_name for field in msgspec.structs.fields(ChatRequest)}
