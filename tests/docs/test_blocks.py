@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import tomllib
 from collections.abc import Mapping
@@ -48,6 +49,7 @@ def python_pages() -> list[Path]:
 
 @pytest.mark.parametrize("page", python_pages(), ids=lambda page: page.stem)
 @pytest.mark.usefixtures("sessions")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # programs on pages end without closing their clients
 def test_python(page: Path, alone: Path, server: str) -> None:
     """The blocks of a page run one after the other, and then their tests; plugins can be loaded, too."""
     names: dict[str, Any] = {}
@@ -66,6 +68,8 @@ def test_python(page: Path, alone: Path, server: str) -> None:
     for name, value in list(names.items()):
         if name.startswith("test_"):
             value()
+    names.clear()
+    gc.collect()  # so that no later test is told of their open connections
 
 
 @pytest.mark.parametrize("block", in_language("toml"), ids=str)
