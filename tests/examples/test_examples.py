@@ -106,6 +106,7 @@ def test_the_sql_judge_keeps_the_laws(shop: Path) -> None:
         (("select nonsense", "```sql\nselect max(price) from item;\n```", "select 5"), 1),
         (("select 1", "select name from item", "select name from item order by price"), 0),
         (("drop table item", "select 2", "no idea"), 1),
+        (("attach database ':memory:' as other", "pragma user_version", "select 2"), 2),
         (
             (
                 "with recursive r(x) as (select 1 union all select x+1 from r) select count(*) from r",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from packaging.requirements import Requirement
 
 from reame_core.cli.app import reame
 from reame_core.cli.new_plugin_command import new_plugin
@@ -101,6 +102,20 @@ def test_what_is_written_is_whole(kind: str, packages: dict[str, Path]) -> None:
         if path.is_file():
             assert "{{" not in path.read_text().replace("${{", ""), path
             assert path.suffix != ".py" or ast.parse(path.read_text()) is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_depends_on_all_that_it_imports(kind: str, packages: dict[str, Path]) -> None:
+    """The environment above sees everything that is installed here, declared or not."""
+    project = tomllib.loads((packages[kind] / "pyproject.toml").read_text())["project"]
+    declared = {"reame_core", f"reame_my_{kind}", *sys.stdlib_module_names}
+    for text in (*project["dependencies"], *project["optional-dependencies"]["test"]):
+        declared.add(Requirement(text).name.replace("-", "_"))
+    for path in packages[kind].rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert {name.partition(".")[0] for name in names} <= declared, path
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,6 +21,8 @@ from reame_core.plugins.api import CandidateState, Group, PluginContext
 FENCE = re.compile(r"```(?:sql)?\s*(.*?)```", re.DOTALL | re.IGNORECASE)
 STEPS = 200_000
 """Steps of SQLite's machine that one query may take: the engine waits for it."""
+ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+"""What a query may do: no other file is attached, nothing is changed."""
 ROWS = 1000
 """Rows of a result that are compared."""
 
@@ -36,6 +38,9 @@ class SqlJudge:
             raise ConfigError(f"plugins.sql_judge.database must be the path of a SQLite database, not {path!r}")
         self._connection = sqlite3.connect(
             f"{Path(path).absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False
+        )
+        self._connection.set_authorizer(
+            lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
         )
         self._results: dict[str, str | None] = {}
 
