@@ -138,8 +138,9 @@ def test_json(block: Block, server: str) -> None:
     """It can be read, and what is a request, or a part of one, is answered."""
     texts = block.text.splitlines() if block.language == "jsonl" else [block.text]
     for text in texts:
-        document = json.loads(f"{{{text}}}" if text.startswith('"') else text)  # else a part of an object
-        if not isinstance(document, dict):
+        part = text.startswith('"')  # of an object: an excerpt of an answer
+        document = json.loads(f"{{{text}}}" if part else text)
+        if part or not isinstance(document, dict):
             continue
         known = document.keys() & {field.encode_name for field in msgspec.structs.fields(ChatRequest)}
         if "prompt" in document:
