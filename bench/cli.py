@@ -10,6 +10,7 @@ from bench.arca.command import arca
 from bench.case import Case, Options
 from bench.conclave.command import conclave
 from bench.core import NAMES
+from bench.fleet.command import fleet
 from bench.speculation.command import speculation
 from bench.structured.command import structured
 from bench.suggeritore.command import suggeritore
@@ -27,6 +28,7 @@ def main() -> None:
 main.add_command(structured)
 main.add_command(conclave)
 main.add_command(arca)
+main.add_command(fleet)
 
 
 @main.command()

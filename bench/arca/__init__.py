@@ -1,3 +1,3 @@
 """Servers that share a store."""
 
-NAMES = ("first_token", "publishing")
+NAMES = ("first_token", "publishing", "traffic")

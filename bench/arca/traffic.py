@@ -1,0 +1,56 @@
+"""Tickets to be sorted, on a server that knows nothing and then on another one with an empty disk: seconds to
+their whole answers, and bytes of blocks to and from the store."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+from reame_bench.texts import triage
+
+from bench.arca.server import Server, server
+from bench.arca.store import running_store
+from bench.case import Case
+from bench.report import Figure, Result
+from reame_core.engine.request import Request
+from reame_core.models.chat_template import ChatTemplate
+from reame_core.models.prompt import chat_tokens
+
+TICKETS = 5
+ANSWER = 25
+"""Tokens, about as many as these answers have."""
+
+
+def measure(case: Case, result: Result) -> None:
+    template = ChatTemplate.for_model(case.backend.info)
+    prompts = [chat_tokens(case.backend, template, messages) for messages in triage.conversations(2 * TICKETS)]
+    with running_store() as url, tempfile.TemporaryDirectory(prefix="reame-arca-bench-") as folder:
+        with server(case, Path(folder) / "a", url) as first:
+            published = [_answered(first, prompt) for prompt in prompts[:TICKETS]]
+        with server(case, Path(folder) / "b", url) as second:
+            joining = [_answered(second, prompt) for prompt in prompts[TICKETS:]]
+            fetched = second.shared_bytes("fetched") / 1e6
+    later = [*published[1:], *joining[1:]]
+    result.figures += [
+        Figure("request 1", published[0][0], "s"),
+        Figure("request 1 of a server that joins", joining[0][0], "s"),
+        Figure.of("later requests", [seconds for seconds, _ in later], "s"),
+        Figure("request 1: published", published[0][1], "MB"),
+        Figure.of("later requests: published", [megabytes for _, megabytes in later], "MB"),
+        Figure("a server that joins: fetched", fetched, "MB"),
+    ]
+    result.notes.append(f"prompts of {len(prompts[0])} tokens and so on, answers of {ANSWER}, no drafts")
+    result.notes.append(f"weight buffers: {case.buffers.label}")
+
+
+def _answered(each: Server, prompt: tuple[int, ...]) -> tuple[float, float]:
+    """(seconds to the whole answer, megabytes that were published of it)."""
+    before = each.shared_bytes("published")
+    started = time.perf_counter()
+    each.engine.submit(Request(prompt=prompt, max_tokens=ANSWER, ignore_end=True), lambda events: None)
+    while each.engine.step():
+        pass
+    seconds = time.perf_counter() - started
+    each.flush()
+    return seconds, (each.shared_bytes("published") - before) / 1e6

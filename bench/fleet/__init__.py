@@ -1,0 +1,1 @@
+"""``python -m bench fleet``: several servers and one store, simulated from measured times."""
