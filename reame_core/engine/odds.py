@@ -8,9 +8,11 @@ from typing import NamedTuple
 from reame_core.engine.events import Decisions
 from reame_core.plugins.api import Draft
 
-_PRIOR, _PRIOR_WEIGHT = 0.45, 4.0
-"""A source nobody knows yet is right with 45 %, and that opinion weighs as much as four tokens: hardly enough
-for rows, for to see whether its first proposals would have been right costs nothing."""
+_PRIOR, _PRIOR_WEIGHT = 0.6, 4.0
+"""A source nobody knows yet is right with 60 %, and that opinion weighs as much as four tokens."""
+_PRIOR_SAMPLED = 0.4
+"""Where tokens are drawn the likely ones come less often, and whether the first proposals would have been right
+is seen without giving them rows."""
 _LONG_MATCH, _SURE = 6, 3
 _PRIOR_LONG, _PRIOR_LONG_AND_SURE = 0.75, 0.95
 """What is known by 32 tokens or more was said before, and where the source is sure as well, in this place."""
@@ -41,26 +43,29 @@ class Kind(NamedTuple):
     label: str = ""
     match: int = 0
     belief: int = -1
+    sampled: bool = False
+    """Whether the text is drawn: the same draft is right less often then."""
 
 
 _ANY_KIND = Kind()
 
 
-def bucket(draft: Draft) -> Kind:
-    """By what the draft was made of, the length of the match and what the source says itself."""
+def bucket(draft: Draft, *, sampled: bool = False) -> Kind:
+    """By what the draft was made of, the length of the match and what the source says itself, for a text that
+    is ``sampled`` or the most likely one."""
     # What a source believes of tokens it has drawn must not decide whether they are used: those it likes would
     # come more often than the target draws them.
     if draft.distributions is not None:
-        return Kind(draft.label)
+        return Kind(draft.label, sampled=sampled)
     match = min(6, (draft.match_length or 0).bit_length())
     belief = -1 if draft.confidence is None else min(3, int(4 * draft.confidence))
-    return Kind(draft.label, match, belief)
+    return Kind(draft.label, match, belief, sampled)
 
 
 def _prior(kind: Kind) -> float:
     """The chance of a token before anything was seen of its kind."""
     if kind.match < _LONG_MATCH:
-        return _PRIOR
+        return _PRIOR_SAMPLED if kind.sampled else _PRIOR
     return _PRIOR_LONG_AND_SURE if kind.belief == _SURE else _PRIOR_LONG
 
 

@@ -87,7 +87,7 @@ class Speculation:
             draft = self._timed_ask(source, sequence, limit)
             if draft is None:
                 continue
-            kind = bucket(draft)
+            kind = bucket(draft, sampled=sequence.request.sampling.temperature > 0)
             # How many tokens were drawn before a source stopped may depend on what was drawn; whether they are
             # used must not.
             length = len(draft.tokens) if draft.distributions is None else limit

@@ -199,14 +199,16 @@ def test_nothing_is_kept_of_sequences_that_have_ended() -> None:
 def test_unknown_sources_are_believed_a_little_and_experience_counts() -> None:
     odds = SourceOdds()
     kind = bucket(Draft([1], match_length=8))
-    assert odds.chance(kind) == pytest.approx(0.45)
+    assert odds.chance(kind) == pytest.approx(0.6)
     for _ in range(30):
         odds.observe(kind, 0, rejected=True)
     assert odds.chance(kind) < 0.1
     other = bucket(Draft([1], match_length=2))
-    assert odds.chance(other) == pytest.approx(0.45), "other lengths of match are judged apart"
+    assert odds.chance(other) == pytest.approx(0.6), "other lengths of match are judged apart"
     other = bucket(Draft([1], match_length=8, label="lists"))
-    assert odds.chance(other) == pytest.approx(0.45), "and so is what was made in another way"
+    assert odds.chance(other) == pytest.approx(0.6), "and so is what was made in another way"
+    drawn = bucket(Draft([1], match_length=2), sampled=True)
+    assert odds.chance(drawn) == pytest.approx(0.4), "what is drawn is met less often, and judged apart"
     track = Track()
     track.observe(kind, 0, rejected=True)
     assert track.chance(other, 0.6) == pytest.approx(0.6), "in each sequence too"
@@ -218,7 +220,7 @@ def test_what_is_known_by_a_long_match_is_believed_sooner() -> None:
         odds.chance(bucket(Draft([1], match_length=length, confidence=confidence)))
         for length, confidence in ((31, 1.0), (32, 0.6), (32, 0.9))
     ]
-    assert chances == pytest.approx([0.45, 0.75, 0.95])
+    assert chances == pytest.approx([0.6, 0.75, 0.95])
 
 
 def test_a_sequence_s_late_record_soon_outweighs_the_general_opinion() -> None:

@@ -66,10 +66,12 @@ class Decompressor:
     def __init__(self) -> None:
         self._zstd = zstandard.ZstdDecompressor()
         self._scratch = Scratch()
+        self._high = np.empty(PIECE, np.uint8)
 
     def reserve(self, length: int) -> None:
-        """Get memory for states of ``length`` bytes."""
+        """Get memory for states of ``length`` bytes, and what the first of them would wait for besides."""
         self._scratch.reserve(length)
+        self._unpacked(memoryview(zstandard.compress(bytes(PIECE))), PIECE)
 
     def decompress(self, codec: int, payload: memoryview, length: int) -> memoryview:
         """The state of ``length`` bytes. Raises ValueError for what is no such payload."""
@@ -99,13 +101,16 @@ class Decompressor:
         return pairs.view(np.uint8)[: highs + len(low)].data
 
     def _unpacked(self, frame: memoryview, length: int) -> NDArray[np.uint8]:
+        """The piece in ``frame``; valid until the next one."""
+        high = self._high[:length]
         try:
             # A frame may claim to be of any size.
             if zstandard.frame_content_size(frame) != length:
                 raise ValueError("a frame of another size")
-            high = np.frombuffer(self._zstd.decompress(frame), np.uint8)
+            with self._zstd.stream_reader(frame, read_size=len(frame)) as reader:
+                count = reader.readinto(high.data)
         except zstandard.ZstdError as error:
             raise ValueError(str(error)) from None
-        if len(high) != length:
-            raise ValueError(f"{len(high)} bytes instead of {length}")
+        if count != length:
+            raise ValueError(f"{count} bytes instead of {length}")
         return high

@@ -45,8 +45,8 @@ class ReadingAhead:
 
     def reserve(self, size: int) -> None:
         """Blocks have so many bytes: get memory for them now, so that no prompt waits for it."""
-        for reader in self._readers:
-            reader.reserve(size)
+        # On the threads that will use it: what they allocate on the way is kept by thread, too.
+        wait([self._pool.submit(reader.reserve, size) for reader in self._readers])
 
     def close(self) -> None:
         self._pool.shutdown()
