@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reame_diskkv.chain import TOKEN_BYTES, child_key
 from reame_diskkv.tiers import FarBlock, Link
+from redis.exceptions import ResponseError
 
 from reame_arca.blocks.ledger import Ledger
 from reame_arca.blocks.trails import Member, decode_member, trail_of
@@ -192,7 +194,9 @@ class SharedBlocks:
             return None
         data = read_pieces(client, space, name, head, self._limit, go_on, self._ttl)
         if data is not None:
-            self._ledger.used(client, name, head)
+            # A full store can be read, and notes nothing.
+            with contextlib.suppress(ResponseError):
+                self._ledger.used(client, name, head)
         return data
 
     def discard(self, block: FarBlock) -> None:
