@@ -25,10 +25,16 @@ GREEDY: dict[str, Any] = {"temperature": 0, "max_tokens": 40}
 
 
 @contextmanager
-def serving(store: RealStore, *others: tuple[str, object], **settings: Any) -> Iterator[Running]:
+def serving(
+    store: RealStore,
+    *others: tuple[str, object],
+    arca: dict[str, object] | None = None,
+    **settings: Any,
+) -> Iterator[Running]:
+    """A server with the plugin, its options ``arca``, and ``others``."""
     backend = FakeBackend(cells=4096)
     manager = PluginManager(builtins=(("arca", Arca()), *others, *BUILT_IN_PLUGINS), entry_points=[])
-    options: dict[str, dict[str, object]] = {"arca": {"url": store.url, "timeout_ms": 1000}}
+    options: dict[str, dict[str, object]] = {"arca": {"url": store.url, "timeout_ms": 1000, **(arca or {})}}
     manager.startup(
         lambda plugin: PluginContext(
             backend.info,
@@ -133,3 +139,14 @@ def test_metrics_tell_what_was_shared(store: RealStore) -> None:
         assert "reame_arca_answers_tokens_total 40.0" in text
         assert "reame_arca_store_available 1.0" in text
         assert 'reame_answers_recalled_total{plugin="arca"} 1.0' in text
+
+
+def test_a_seed_makes_sampled_answers_shareable_where_that_is_wanted(store: RealStore) -> None:
+    drawn: dict[str, Any] = {"max_tokens": 20, "temperature": 1}
+    with serving(store, arca={"answers_seeded": True}) as server:
+        first = server.chat(seed=4, **drawn).json()
+        assert said(until_known(lambda: server.chat(seed=4, **drawn).json())) == said(first)
+        for other in ({"seed": 5}, {"seed": 4, "top_p": 0.5}, {}):
+            assert not known(server.chat(**drawn, **other).json())
+    with serving(store) as server:
+        assert not known(server.chat(seed=4, **drawn).json()), "not where it is not"
