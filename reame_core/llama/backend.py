@@ -19,6 +19,9 @@ from reame_core.llama.vocabulary import Vocabulary
 
 KV_TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2}
 _NO_ROOM, _ABORTED = 1, 2
+_NEW_BYTES = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_char_p, ctypes.c_ssize_t)(
+    ("PyBytes_FromStringAndSize", ctypes.pythonapi)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,11 +204,13 @@ class LlamaBackend:
         lib.llama_memory_seq_cp(self._memory, sequence, self._scratch, *self._span(start, end))
         try:
             size = lib.llama_state_seq_get_size(self._context, self._scratch)
-            state = np.empty(size, np.uint8)
-            written = lib.llama_state_seq_get_data(self._context, _address(state), size, self._scratch)
+            state = _blank(size)
+            written = lib.llama_state_seq_get_data(
+                self._context, _address(np.frombuffer(state, np.uint8)), size, self._scratch
+            )
             if written != size:
                 raise EngineError(f"exporting positions {start} to {end} wrote {written} of {size} bytes")
-            return state.tobytes()
+            return state
         finally:
             lib.llama_memory_seq_rm(self._memory, self._scratch, -1, -1)
 
@@ -247,3 +252,10 @@ class LlamaBackend:
 
 def _address(data: NDArray[np.uint8]) -> Any:
     return data.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
+
+
+def _blank(size: int) -> bytes:
+    """Memory that becomes a bytes object without being copied once more: to be written before anybody sees it,
+    as CPython's C API allows for a new object."""
+    blank: bytes = _NEW_BYTES(None, size)
+    return blank
