@@ -22,9 +22,9 @@ def test_preparing_a_model_leaves_no_team_of_threads_behind(smollm2_path: Path) 
         find_noise(backend, backend.tokenize("What is there to compute? A little of everything."))
         return backend
 
-    before = len(list(TASKS.iterdir()))
+    before = {task.name for task in TASKS.iterdir()}
     backend = in_passing_thread(prepare)
     try:
-        assert len(list(TASKS.iterdir())) == before
+        assert {task.name for task in TASKS.iterdir()} <= before
     finally:
         backend.close()
