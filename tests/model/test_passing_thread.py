@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -22,9 +24,16 @@ def test_preparing_a_model_leaves_no_team_of_threads_behind(smollm2_path: Path) 
         find_noise(backend, backend.tokenize("What is there to compute? A little of everything."))
         return backend
 
-    before = {task.name for task in TASKS.iterdir()}
+    def tasks() -> set[str]:
+        return {task.name for task in TASKS.iterdir()}
+
+    before = tasks()
     backend = in_passing_thread(prepare)
     try:
-        assert {task.name for task in TASKS.iterdir()} <= before
+        # A team is told to end, and nobody waits until it has.
+        deadline = time.monotonic() + 30
+        while not tasks() <= before and time.monotonic() < deadline:
+            threading.Event().wait(0.01)
+        assert tasks() <= before
     finally:
         backend.close()
