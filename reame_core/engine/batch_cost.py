@@ -47,8 +47,7 @@ class BatchCost:
         """Expected milliseconds of a batch of ``rows`` for so many ``users``, or for the usual number of them;
         None before anything was measured."""
         # A larger batch is never cheaper, and k rows never cost more than as many batches of j rows as hold
-        # them.
-        # Whole batches, for kernels work in blocks: one row more than a block can take as long as another one.
+        # them. Whole batches, for kernels work in blocks: a row more than a block can cost another block.
         costs = [
             mean * max(1.0, min(rows, size) / measured) * -(-rows // size)
             for size, (measured, mean) in self._points.items()

@@ -29,29 +29,31 @@ LAST_SMALL_BATCH = 63
 
 @dataclass(frozen=True, slots=True)
 class KernelNoise:
-    """``floor`` is the 99th percentile of how far the gap between the two best logits moves between batches of
-    one row and of those sizes that compute anything else, up to ``CEILING``. Where ``small_agree`` batches of
-    up
-    to ``LAST_SMALL_BATCH`` rows are bit-identical, and drafts do well to stay in such. There is a floor even
-    then:
-    the last row of a prompt is computed in a large batch the first time and in a small one when the prompt is
-    remembered, and whoever decodes beside somebody's long prompt is in a large batch, too."""
+    """How far batches of one row and of many disagree, and which ones agree.
+
+    There is a floor even where small batches are bit-identical: the last row of a prompt may be computed in a
+    large batch the first time and in a small one when the prompt is remembered, and whoever decodes beside
+    somebody's long prompt is in a large batch, too.
+    """
 
     floor: float = 0.0
+    """The 99th percentile of how far the gap between the two best logits moves in those sizes of batches that
+    compute anything else than one row; at most ``CEILING``."""
     small_agree: bool = True
+    """Whether batches of up to ``LAST_SMALL_BATCH`` rows are bit-identical. Drafts had better stay in such."""
 
 
 def find_noise(backend: Backend, sample: Many[int]) -> KernelNoise:
-    """``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
+    """Measure it. ``backend``'s memory must be empty and is left empty. Takes about 70 single rows."""
     with Trial(backend, sample, _CONTEXT, _COMPARED) as trial:
         one = trial.lines(1)
         best = np.argsort(one, axis=1)[:, -2:]
         small = [trial.lines(size) for size in _SMALL if trial.fits(size)]
         large = [trial.lines(size) for size in _LARGE if trial.fits(size)]
-        others = [lines for lines in (*small, *large) if not np.array_equal(lines, one)]
         agree = all(np.array_equal(lines, one) for lines in small)
+        others = [lines for lines in (*small, *large) if not np.array_equal(lines, one)]
         if not others:
-            return KernelNoise(0.0, agree)
+            return KernelNoise()
         moved = [np.abs(_gaps(one, best) - _gaps(lines, best)) for lines in others]
         return KernelNoise(float(min(CEILING, np.percentile(np.concatenate(moved), _PERCENTILE))), agree)
 
