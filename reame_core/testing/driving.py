@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from reame_core.plugins.api import ModelOpener, PluginContext, SecondModel
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
 from reame_core.testing import fake_vocabulary as vocabulary
-from reame_core.testing.fake_backend import FakeBackend
+from reame_core.testing.fake_backend import FakeBackend, FakeClock
 
 MOST_STEPS = 20_000
 """Whoever takes more waits for ever."""
@@ -135,16 +134,19 @@ def plugged(
     *,
     options: dict[str, object] | None = None,
     name: str = "checked",
-    clock: Callable[[], float] = time.perf_counter,
+    clock: Callable[[], float] | None = None,
     watch: Callable[[EngineHooks], EngineHooks] = lambda hooks: hooks,
     second_model: Callable[[], FakeBackend] | None = None,
     **engine: Any,
 ) -> Iterator[Plugged]:
     """An engine with ``plugin`` (None for none) and its ``options``, started and shut down as Reame does it.
     ``engine`` are fields of ``EngineOptions``; drafts get their rows whether they pay or not, unless they say
-    otherwise. ``watch`` may put something between the engine and the plugin's hooks. ``second_model`` makes
+    otherwise. ``clock``, in seconds, is the backend's own where none is given, so that nothing hangs on how
+    fast a machine is. ``watch`` may put something between the engine and the plugin's hooks. ``second_model`` makes
     what ``context.open_model`` opens, whatever its name; without it there is none."""
     backend = backend or FakeBackend()
+    if clock is None:
+        clock = backend.clock = backend.clock or FakeClock()
     own = [] if plugin is None else [(name, plugin)]
     manager = PluginManager(builtins=[*own, *BUILT_IN_PLUGINS], entry_points=[])
     engine.setdefault("context_length", context_of(backend))

@@ -112,7 +112,7 @@ class FakeBackend:
         self._fail_on = set(fail_on)
         self._during_decode = during_decode
         self._interrupted = False
-        self._clock = clock
+        self.clock = clock
         self._order_matters = order_matters
         self._multipliers = np.array(
             [_hash(token + 1, 77) | 1 for token in range(vocabulary.SIZE)], dtype=np.uint64
@@ -161,8 +161,8 @@ class FakeBackend:
             self._during_decode(call)
         if self._interrupted:
             raise Interrupted
-        if self._clock:
-            self._clock.batch(len(rows))
+        if self.clock:
+            self.clock.batch(len(rows))
         lines = []
         for index in range(len(rows)):
             cell, sequence = free[index], rows.sequences[index]

@@ -20,7 +20,7 @@ from reame_core.engine.request import Request, SamplingParams
 from reame_core.engine.sequence import Sequence as EngineSequence
 from reame_core.plugins.api import Draft, Stage
 from reame_core.plugins.guard import GuardedCall
-from reame_core.testing import FakeBackend
+from reame_core.testing import FakeBackend, FakeClock
 from reame_core.testing import fake_vocabulary as vocabulary
 
 EFFORT = int(os.environ.get("REAME_TEST_EFFORT", "1"))
@@ -151,12 +151,17 @@ class Answers(list[Answer]):
 def engine_on(
     backend: FakeBackend | None = None, hooks: EngineHooks | None = None, clock: Any = None, **options: Any
 ) -> Engine:
-    """An engine on ``backend`` whose context is 256 tokens where nothing else is said."""
+    """An engine on ``backend`` whose context is 256 tokens where nothing else is said.
+
+    Its time is that of the backend's clock: on real time a slow moment teaches the engine that other sizes of
+    batches are cheaper, and it adds rows that a test counts.
+    """
     backend = backend or FakeBackend()
+    if clock is None:
+        clock = backend.clock = backend.clock or FakeClock()
     options.setdefault("context_length", min(256, backend.info.kv_cells))
     options.setdefault("price_drafts", False)
-    arguments = {} if clock is None else {"clock": clock}
-    return Engine(backend, EngineOptions(**options), hooks, **arguments)
+    return Engine(backend, EngineOptions(**options), hooks, clock)
 
 
 def submit(engine: Engine, request: Request) -> Answers:

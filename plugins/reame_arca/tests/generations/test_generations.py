@@ -304,7 +304,7 @@ def test_messages_that_nobody_has_sealed(members: Any, store: RealStore) -> None
     forged = Space("reame", "l4", {"tokenizer": "x"}, "", None)
     [made] = random_generations(1, words=200)
     with store.client() as client:
-        for value in (b"", b"garbage", sealed[:-1], sealed[:40] + b"\0" + sealed[41:], sealed * 2):
+        for value in (b"", b"garbage", sealed[:-1], sealed[:40] + bytes([sealed[40] ^ 1]) + sealed[41:], sealed * 2):
             client.xadd(name, {FIELD: value or b"\0"})
         client.xadd(name, {b"other": sealed})
         shared = SharedGeneration("0" * 32, content_id(made).hex(), encode(made))
