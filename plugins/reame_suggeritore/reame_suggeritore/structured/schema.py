@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from reame_core.errors import InvalidRequest
 from reame_suggeritore.structured.grammar import Schema, of_schema
+from reame_suggeritore.structured.valid_schemas import ValidSchemas
 from reame_suggeritore.structured.wording import one_line
 
 Attempt = Callable[[str], str]
 """A grammar to what is wrong with it; empty where nothing is."""
 Path = tuple[str | int, ...]
 
+_VALID = ValidSchemas()
 _MOST_ATTEMPTS = 400
 _MISSING = re.compile(r"Resource '([^']*)' is not present")
 _MAPS = ("properties", "patternProperties")
@@ -24,10 +26,20 @@ _BROAD = ("type", "properties", "items", "required")
 
 def checked(schema: object, param: str) -> Schema:
     """``schema`` where it is one. Raises InvalidRequest with the place in ``param``."""
-    import jsonschema
-
     if not isinstance(schema, Mapping):
         raise InvalidRequest(f"{param} must be a JSON schema, which is an object", param=param)
+    try:
+        if schema not in _VALID:
+            _check(schema, param)
+            _VALID.add(schema)
+    except RecursionError:
+        raise InvalidRequest(f"{param} is nested too deeply", param=param) from None
+    return schema
+
+
+def _check(schema: Schema, param: str) -> None:
+    import jsonschema
+
     kind = jsonschema.validators.validator_for(schema, default=jsonschema.Draft202012Validator)
     try:
         # Patterns are for llguidance to judge: its regular expressions are not Python's.
@@ -36,9 +48,6 @@ def checked(schema: object, param: str) -> Schema:
         place = param + _shown(tuple(error.absolute_path))
         problem = one_line(error.message)
         raise InvalidRequest(f"{place} is not valid in a schema: {problem}", param=place) from None
-    except RecursionError:
-        raise InvalidRequest(f"{param} is nested too deeply", param=param) from None
-    return schema
 
 
 def refusal(schema: Schema, param: str, attempt: Attempt) -> InvalidRequest:
