@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import tempfile
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 
-from bench.quiet import Quiet
+from bench.conditions import Conditions
+from bench.subject import Subject
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
@@ -28,45 +28,12 @@ _TEXT = (
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the command line asks for."""
-
-    threads: int
-    rounds: int
-    attempts: int = 1
-    quick: bool = False
-    buffers: str = "off"
-    llama_server: Path | None = None
-    progress: Callable[[str], None] = lambda line: None
-
-
-class Case:
+class Case(Subject):
     """A model file, how it is loaded, and prompts for it."""
 
-    def __init__(self, path: Path, options: Options) -> None:
-        self.path = path
-        self.options = options
-        self.threads = options.threads
-        self.progress = options.progress
-        self.quiet = Quiet(options.attempts)
+    def __init__(self, path: Path, conditions: Conditions) -> None:
+        super().__init__(path, conditions)
         self._numbers = count(1)
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    @property
-    def attempts(self) -> int:
-        return self.options.attempts
-
-    @property
-    def rounds(self) -> int:
-        return 1 if self.options.quick else self.options.rounds
-
-    def size(self, length: int) -> int:
-        """``length``, or an eighth of it where only a quick check is wanted."""
-        return max(2, length // 8) if self.options.quick else length
 
     @cached_property
     def header(self) -> GgufHeader:
@@ -91,7 +58,7 @@ class Case:
 
     @property
     def buffers(self) -> WeightBuffers:
-        return self.fastest_buffers if self.options.buffers == "auto" else WeightBuffers()
+        return self.fastest_buffers if self.conditions.buffers == "auto" else WeightBuffers()
 
     @cached_property
     def backend(self) -> LlamaBackend:
@@ -105,21 +72,30 @@ class Case:
     def experienced_engine(self) -> Engine:
         """As ``engine``, with what a session measures before the first request of several users."""
         engine = self.engine()
-        engine.cost.remember(self._costs)
+        engine.cost.adopt(self._costs)
         return engine
 
     @cached_property
-    def _costs(self) -> dict[float, float]:
+    def _costs(self) -> BatchCost:
         cost = BatchCost()
         measure_batches(self.backend, cost)
-        return cost.measured()
+        return cost
 
     def prompt(self, length: int) -> tuple[int, ...]:
         """``length`` tokens of ordinary text that begin like no earlier prompt."""
         return make_prompt(self.backend, length, next(self._numbers))
 
+    @cached_property
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="reame-bench-")
+
+    def new_folder(self) -> Path:
+        """An empty one, until ``close``."""
+        return Path(tempfile.mkdtemp(dir=self._folder.name))
+
     def close(self) -> None:
-        """Free the model, if it was loaded."""
+        if "_folder" in self.__dict__:
+            self._folder.cleanup()
         backend = self.__dict__.pop("backend", None)
         if backend is not None:
             backend.close()

@@ -8,34 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import click
 
 from bench.host import CpuWatch, describe_host
 from bench.quiet import Quiet
 from bench.report import Result, table
+from bench.subject import Measured
 from bench.worker import WorkerDied
 from reame_core.errors import ReameError
-
-
-class Subject(Protocol):
-    """What is measured: a model under some conditions."""
-
-    quiet: Quiet
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def attempts(self) -> int:
-        """How often a disturbed run is repeated."""
-        ...
-
-    def close(self) -> None: ...
-
-
-Measured = TypeVar("Measured", bound=Subject)
 
 
 def measure(package: str, name: str, subject: Measured) -> Result:
@@ -43,7 +24,7 @@ def measure(package: str, name: str, subject: Measured) -> Result:
     module = import_module(f"{package}.{name}")
     function: Callable[[Measured, Result], None] = module.measure
     result = Result(name, subject.name, " ".join((module.__doc__ or "").split()))
-    subject.quiet = Quiet(subject.attempts)
+    subject.quiet = Quiet(subject.conditions.attempts)
     watch = CpuWatch()
     function(subject, result)
     result.seconds, result.others_cpu = watch.seconds, watch.others_share()

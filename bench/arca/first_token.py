@@ -3,12 +3,10 @@ empty disk, against computing all of it; and against blocks of its own disk."""
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
 
-from bench.arca.server import Answered, server
+from bench.arca.server import server
 from bench.arca.store import running_store
 from bench.case import Case
 from bench.report import Figure, Result, Target
@@ -36,11 +34,11 @@ def measure(case: Case, result: Result) -> None:
     beginning = case.prompt(case.size(SHARED))
     prompts = [(*beginning, *case.prompt(QUESTION + 1)[1:]) for _ in range(3)]
     numbers = count()
-    with running_store() as url, tempfile.TemporaryDirectory(prefix="reame-arca-bench-") as folder:
+    with running_store() as url:
 
         def one_round() -> _Seconds:
             number = next(numbers)
-            return _one_round(case, prompts, len(beginning), Path(folder) / str(number), url, f"r{number}")
+            return _one_round(case, prompts, len(beginning), url, f"r{number}")
 
         found = rounds(case.rounds, {"round": one_round}, case.quiet)["round"]
     cold = [times.cold for times in found]
@@ -60,25 +58,17 @@ def measure(case: Case, result: Result) -> None:
     result.notes.append(f"weight buffers: {case.buffers.label}")
 
 
-def _one_round(
-    case: Case, prompts: list[tuple[int, ...]], shared: int, folder: Path, url: str, prefix: str
-) -> _Seconds:
+def _one_round(case: Case, prompts: list[tuple[int, ...]], shared: int, url: str, prefix: str) -> _Seconds:
+    folder = case.new_folder()
     with server(case, folder / "a", url, prefix) as first:
         cold = first.ask(prompts[0]).seconds
         first.flush()
     with server(case, folder / "b", url, prefix) as second:
-        from_store = _checked(second.ask(prompts[1]), shared)
+        from_store = second.ask(prompts[1]).checked(shared)
         megabytes = second.shared_bytes("fetched") / 1e6
         second.flush()
     with server(case, folder / "c", url, prefix) as third:
-        repeat = _checked(third.ask(prompts[0]), len(prompts[0]) - 1)
+        repeat = third.ask(prompts[0]).checked(len(prompts[0]) - 1)
     with server(case, folder / "b") as alone:
-        near = _checked(alone.ask(prompts[2]), shared)
+        near = alone.ask(prompts[2]).checked(shared)
     return _Seconds(cold, from_store, repeat, near, megabytes)
-
-
-def _checked(answered: Answered, restored: int) -> float:
-    found = answered.usage.reused.get("diskkv", 0)
-    if abs(found - restored) > 2:
-        raise RuntimeError(f"{found} tokens were restored instead of {restored}")
-    return answered.seconds

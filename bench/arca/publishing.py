@@ -3,9 +3,7 @@ against a disk cache alone, and against neither."""
 
 from __future__ import annotations
 
-import tempfile
 from itertools import count
-from pathlib import Path
 
 from bench.arca.server import server
 from bench.arca.store import running_store
@@ -21,12 +19,10 @@ def measure(case: Case, result: Result) -> None:
     prompt, tokens = case.prompt(case.size(PROMPT)), case.size(TOKENS)
     numbers = count()
     published: list[float] = []
-    with running_store() as url, tempfile.TemporaryDirectory(prefix="reame-arca-bench-") as folder:
+    with running_store() as url:
 
         def answered(shared: bool) -> float:
-            number = next(numbers)
-            place = Path(folder) / str(number)
-            with server(case, place, url if shared else None, f"r{number}") as each:
+            with server(case, case.new_folder(), url if shared else None, f"r{next(numbers)}") as each:
                 seconds = alone(each.engine, prompt, tokens).decode
                 if shared:
                     # What is published behind the answer costs its reader nothing.

@@ -3,9 +3,7 @@ their whole answers, and bytes of blocks to and from the store."""
 
 from __future__ import annotations
 
-import tempfile
 import time
-from pathlib import Path
 
 from reame_bench.texts import triage
 
@@ -25,10 +23,10 @@ ANSWER = 25
 def measure(case: Case, result: Result) -> None:
     template = ChatTemplate.for_model(case.backend.info)
     prompts = [chat_tokens(case.backend, template, messages) for messages in triage.conversations(2 * TICKETS)]
-    with running_store() as url, tempfile.TemporaryDirectory(prefix="reame-arca-bench-") as folder:
-        with server(case, Path(folder) / "a", url) as first:
+    with running_store() as url:
+        with server(case, case.new_folder(), url) as first:
             published = [_answered(first, prompt) for prompt in prompts[:TICKETS]]
-        with server(case, Path(folder) / "b", url) as second:
+        with server(case, case.new_folder(), url) as second:
             joining = [_answered(second, prompt) for prompt in prompts[TICKETS:]]
             fetched = second.shared_bytes("fetched") / 1e6
     later = [*published[1:], *joining[1:]]

@@ -38,8 +38,8 @@ def measure(case: Case, result: Result) -> None:
         contestants = {PLAIN: reame(WeightBuffers())}
         if chosen != WeightBuffers():
             contestants[CHOSEN] = reame(chosen)
-        if case.options.llama_server is not None:
-            server = stack.enter_context(LlamaServer(case.options.llama_server, case.path, case.threads, CELLS))
+        if (binary := case.conditions.llama_server) is not None:
+            server = stack.enter_context(LlamaServer(binary, case.path, case.threads, CELLS))
             ids = list(case.prompt(prompt))
             contestants[SERVER] = lambda: server.completion(ids, tokens)
         for once in contestants.values():

@@ -19,7 +19,7 @@ _MB = 1e6
 
 def measure(case: Case, result: Result) -> None:
     layouts = {"plain": WeightBuffers()}
-    if case.options.buffers == "auto" and case.fastest_buffers != WeightBuffers():
+    if case.conditions.buffers == "auto" and case.fastest_buffers != WeightBuffers():
         layouts[f"chosen ({case.fastest_buffers.label})"] = case.fastest_buffers
     file_mb = case.header.file_size / _MB
     result.figures.append(Figure("model file", file_mb, "MB"))

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from bench.quiet import Quiet
+from bench.subject import Subject
 from reame_core.config import Settings
-from reame_core.config.schema import Config, EngineSettings, PluginSettings
+from reame_core.config.schema import Config, EngineSettings, ModelSettings, PluginSettings
 from reame_core.engine.event_stream import EventStream
 from reame_core.engine.events import Failed, Finished, TextDelta
 from reame_core.engine.request import Request, SamplingParams
@@ -23,18 +23,6 @@ from reame_core.session import Session, open_session
 LOOKUPS = ("palimpsest", "prompt-lookup")
 _LARGE = 10**9
 _SMALL = 3 * 10**8
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """What the command line asks for."""
-
-    rounds: int
-    attempts: int = 1
-    quick: bool = False
-    buffers: str = "off"
-    draft_model: Path | None = None
-    progress: Callable[[str], None] = lambda line: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,32 +55,14 @@ class Told:
         return sum(accepted for _, accepted in self.drafts.values())
 
 
-class Stage:
+class Stage(Subject):
     """A model file, and sessions with it."""
-
-    def __init__(self, path: Path, conditions: Conditions) -> None:
-        self.path = path
-        self.conditions = conditions
-        self.attempts = conditions.attempts
-        self.quiet = Quiet(conditions.attempts)
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-    @property
-    def rounds(self) -> int:
-        return self.conditions.rounds
 
     @property
     def class_(self) -> Literal["small", "medium", "large"]:
         """SmolLM2-135M and the like, 0.5B, or 1.5B and more."""
         size = parameters(read_header(self.path))
         return "large" if size >= _LARGE else "small" if size < _SMALL else "medium"
-
-    def size(self, length: int) -> int:
-        """``length``, or an eighth of it where only a quick check is wanted."""
-        return max(2, length // 8) if self.conditions.quick else length
 
     @contextmanager
     def session(
@@ -111,17 +81,15 @@ class Stage:
         buffers = cast(Literal["off", "auto"], self.conditions.buffers)
         settings = Settings(
             Config(
+                model=ModelSettings(threads=self.conditions.threads),
                 engine=EngineSettings(exact=exact, extra_buffers=buffers, parallel=parallel),
                 plugins=PluginSettings(tables=options),
             )
         )
         selection = PluginSelection(only=tuple(plugins), strict=True)
-        progress = self.conditions.progress
-        with open_session(settings, str(model or self.path), selection=selection, progress=progress) as session:
+        path = str(model or self.path)
+        with open_session(settings, path, selection=selection, progress=self.progress) as session:
             yield Talk(session)
-
-    def close(self) -> None:
-        """Nothing stays open between measurements."""
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from bench.rounds import median, percentile
 from bench.speculation.stage import Stage
 from bench.structured.documents import FORMAT
 from reame_core.engine.constraining import Constrained
-from reame_core.host.cpu import usable_threads
 from reame_core.llama.backend import LlamaBackend
 from reame_core.llama.model import WeightBuffers
 from reame_core.plugins.api import ApiRequest, PluginContext
@@ -38,7 +37,7 @@ T = TypeVar("T")
 
 
 def measure(stage: Stage, result: Result) -> None:
-    backend = open_backend(stage.path, usable_threads().threads, WeightBuffers(), CELLS)
+    backend = open_backend(stage.path, stage.threads, WeightBuffers(), CELLS)
     try:
         _measure(backend, stage.rounds, result)
     finally:

@@ -16,7 +16,6 @@ from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.events import Event, Failed
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.request import Request
-from reame_core.host.cpu import usable_threads
 from reame_core.llama.backend import LlamaBackend
 from reame_core.llama.model import WeightBuffers
 from reame_core.models.chat_template import ChatTemplate
@@ -47,7 +46,7 @@ class _Clocked:
 
 
 def measure(stage: Stage, result: Result) -> None:
-    backend = open_backend(stage.path, usable_threads().threads, WeightBuffers(), 2 * CONTEXT)
+    backend = open_backend(stage.path, stage.threads, WeightBuffers(), 2 * CONTEXT)
     clock = FakeClock(lambda rows: _FLAT_MS)
     plugin = Suggeritore()
     plugin.startup(PluginContext(backend.info, {}, piece=backend.piece, tokenize=backend.tokenize))

@@ -3,24 +3,21 @@ meanwhile, against the same answer without a cache."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from bench.caching import caching
 from bench.case import Case
 from bench.report import Figure, Result, Target
 from bench.requests import alone
 from bench.rounds import ratios, rounds
-from plugins.reame_diskkv.bench.cached import cached
 
 PROMPT, TOKENS = 512, 96
 
 
-def measure(case: Case, result: Result, folder: Path) -> None:
+def measure(case: Case, result: Result) -> None:
     prompt, tokens = case.prompt(case.size(PROMPT)), case.size(TOKENS)
-    places = iter(range(10_000))
     written: list[float] = []
 
     def writing() -> float:
-        with cached(case, folder / str(next(places))) as each:
+        with caching(case, case.new_folder()) as each:
             seconds = alone(each.engine, prompt, tokens).decode
             each.flush()
             written.append(each.counts.written_bytes / 1e6)
@@ -37,3 +34,4 @@ def measure(case: Case, result: Result, folder: Path) -> None:
         Figure.of("written meanwhile", written, "MB"),
     ]
     result.notes.append(f"a prompt of {len(prompt)} tokens, an answer of {tokens}")
+    result.notes.append(f"weight buffers: {case.buffers.label}")

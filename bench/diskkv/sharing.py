@@ -3,19 +3,19 @@ the cells of all prompts."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from bench.caching import caching
 from bench.case import Case
+from bench.diskkv.files import bytes_on_disk
 from bench.report import Figure, Result, Target
-from plugins.reame_diskkv.bench.cached import bytes_on_disk, cached
 
 SHARED, QUESTION, PROMPTS = 850, 30, 8
 
 
-def measure(case: Case, result: Result, folder: Path) -> None:
+def measure(case: Case, result: Result) -> None:
+    folder = case.new_folder()
     beginning = case.prompt(case.size(SHARED))
     prompts = [(*beginning, *case.prompt(QUESTION + 1)[1:]) for _ in range(PROMPTS)]
-    with cached(case, folder) as each:
+    with caching(case, folder) as each:
         each.ask(prompts[0])
         one = each.counts.exported_bytes
         for prompt in prompts[1:]:
@@ -28,3 +28,4 @@ def measure(case: Case, result: Result, folder: Path) -> None:
         Figure("bytes on disk / cells of all prompts", size / (one * PROMPTS)),
     ]
     result.notes.append(f"{PROMPTS} prompts with {len(beginning)} tokens in common and {QUESTION} of their own")
+    result.notes.append(f"weight buffers: {case.buffers.label}")

@@ -3,16 +3,14 @@ another question behind it, and repeated exactly; against computing all of it.""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from pathlib import Path
 
+from bench.caching import caching
 from bench.case import Case
+from bench.diskkv.files import bytes_on_disk, drop_from_page_cache
 from bench.report import Figure, Result, Target
 from bench.rounds import ratios, rounds
-from plugins.reame_diskkv.bench.cached import Answered, bytes_on_disk, cached, drop_from_page_cache
 
 SHARED, QUESTION = 850, 22
 
@@ -32,12 +30,11 @@ class _Seconds:
     """Bytes on disk for each byte of cells."""
 
 
-def measure(case: Case, result: Result, folder: Path) -> None:
+def measure(case: Case, result: Result) -> None:
     beginning = case.prompt(case.size(SHARED))
     questions = [case.prompt(QUESTION + 1)[1:] for _ in range(3)]
     prompts = [(*beginning, *question) for question in questions]
-    places = count()
-    contestant = partial(_one_round, case, prompts, len(beginning), lambda: folder / str(next(places)))
+    contestant = partial(_one_round, case, prompts, len(beginning))
     found = rounds(case.rounds, {"round": contestant}, case.quiet)["round"]
     cold = [times.cold for times in found]
     restored = {
@@ -59,29 +56,21 @@ def measure(case: Case, result: Result, folder: Path) -> None:
         Figure.of("bytes on disk / bytes of cells", [t.compressed for t in found], target=Target("≤", 0.9)),
     ]
     result.notes.append(f"{len(beginning)} shared tokens, questions of {QUESTION}")
+    result.notes.append(f"weight buffers: {case.buffers.label}")
 
 
-def _one_round(
-    case: Case, prompts: list[tuple[int, ...]], shared: int, new_place: Callable[[], Path]
-) -> _Seconds:
-    place = new_place()
-    with cached(case, place) as first:
+def _one_round(case: Case, prompts: list[tuple[int, ...]], shared: int) -> _Seconds:
+    place = case.new_folder()
+    with caching(case, place) as first:
         cold = first.ask(prompts[0]).seconds
         first.flush()
         compressed = bytes_on_disk(place) / first.counts.exported_bytes
-    with cached(case, place) as again:
-        question = _checked(again.ask(prompts[1]), shared)
+    with caching(case, place) as again:
+        question = again.ask(prompts[1]).checked(shared)
         rate = again.counts.restored_bytes / again.counts.restore_seconds / 1e9
     drop_from_page_cache(place)
-    with cached(case, place) as again:
-        from_disk = _checked(again.ask(prompts[2]), shared)
-    with cached(case, place) as again:
-        repeat = _checked(again.ask(prompts[0]), len(prompts[0]) - 1)
+    with caching(case, place) as again:
+        from_disk = again.ask(prompts[2]).checked(shared)
+    with caching(case, place) as again:
+        repeat = again.ask(prompts[0]).checked(len(prompts[0]) - 1)
     return _Seconds(cold, question, from_disk, repeat, rate, compressed)
-
-
-def _checked(answered: Answered, restored: int) -> float:
-    found = answered.usage.reused.get("diskkv", 0)
-    if abs(found - restored) > 2:
-        raise RuntimeError(f"{found} tokens were restored instead of {restored}")
-    return answered.seconds

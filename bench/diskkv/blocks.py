@@ -3,16 +3,14 @@ everything verified), and how many files that takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import count
-from pathlib import Path
 
+from bench.caching import caching
 from bench.case import Case
+from bench.diskkv.files import block_files
 from bench.report import Figure, Result, Target
 from bench.rounds import rounds
-from plugins.reame_diskkv.bench.cached import cached
 
 LENGTH = 1024
 SIZES = (64, 128, 256)
@@ -27,12 +25,9 @@ class _Cost:
     files: int
 
 
-def measure(case: Case, result: Result, folder: Path) -> None:
+def measure(case: Case, result: Result) -> None:
     prompt = case.prompt(case.size(LENGTH))
-    places = count()
-    contestants = {
-        size: partial(_cost, case, prompt, size, lambda: folder / str(next(places))) for size in SIZES
-    }
+    contestants = {size: partial(_cost, case, prompt, size) for size in SIZES}
     costs = rounds(case.rounds, contestants, case.quiet)
     for size in SIZES:
         result.figures += [
@@ -43,15 +38,16 @@ def measure(case: Case, result: Result, folder: Path) -> None:
             Figure(f"{size} tokens: files", costs[size][0].files, ""),
         ]
     result.notes.append(f"a prompt of {len(prompt)} tokens")
+    result.notes.append(f"weight buffers: {case.buffers.label}")
 
 
-def _cost(case: Case, prompt: tuple[int, ...], size: int, new_place: Callable[[], Path]) -> _Cost:
-    place = new_place()
-    with cached(case, place, block_tokens=size) as first:
+def _cost(case: Case, prompt: tuple[int, ...], size: int) -> _Cost:
+    place = case.new_folder()
+    with caching(case, place, block_tokens=size) as first:
         seconds = first.ask(prompt).seconds
         added = 100 * first.counts.export_seconds / seconds
         first.flush()
-    with cached(case, place, block_tokens=size) as again:
+    with caching(case, place, block_tokens=size) as again:
         again.ask(prompt)
         rate = again.counts.restored_bytes / again.counts.restore_seconds / 1e9
-    return _Cost(added, rate, len(list((place / "blocks").glob("*/*.kv"))))
+    return _Cost(added, rate, len(list(block_files(place))))

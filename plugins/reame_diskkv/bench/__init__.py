@@ -1,1 +1,0 @@
-"""Measurements of the disk cache, as ratios within one run."""
