@@ -60,6 +60,8 @@ class Cache:
         self._index: Index | None = None
         self._generation = -1
         self._roots: dict[str, bytes] = {}
+        self.is_coming: Callable[[bytes], bool] = lambda key: False
+        """Whether somebody else than the writer is about to write the block of a key."""
         self._removed: set[bytes] = set()
         """Keys that the index may still list until the writer gets to it."""
 
@@ -102,7 +104,9 @@ class Cache:
 
     def missing(self, blocks: Sequence[Block]) -> list[Block]:
         """Those that are neither stored nor about to be. All of them where nobody knows."""
-        unknown = [block for block in blocks if not self.writer.is_pending(block.key)]
+        unknown = [
+            block for block in blocks if not (self.writer.is_pending(block.key) or self.is_coming(block.key))
+        ]
         found = self.ask(lambda index: [block for block in unknown if not self._covered(index, block)])
         return unknown if found is None else found
 

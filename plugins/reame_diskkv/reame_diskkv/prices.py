@@ -56,14 +56,16 @@ _GUESSED_MS_PER_BYTE = 1e-5
 
 class FarPrices:
     """What a far tier costs; None before anything was measured. The threads that fetch write it, the engine's
-    reads it. ``near`` gives the prices of computing and reading."""
+    reads it. ``near`` gives the price of computing."""
 
     def __init__(self, near: Callable[[], Prices]) -> None:
         self._near = near
         self.ask_ms: float | None = None
         """To hear what there is of a prompt."""
         self.fetch_ms: float | None = None
-        """Of one byte of a block's file, from the far tier onto the disk."""
+        """Of one byte of a block's file, from the far tier to verified cells."""
+        self.restore_ms = 0.0
+        """Of one byte of such cells, into memory."""
         self._token_bytes = 0.0
         """Of cells."""
         self._refused = 0
@@ -73,9 +75,13 @@ class FarPrices:
         self.ask_ms = _mean(self.ask_ms, milliseconds)
 
     def took(self, size: int, milliseconds: float) -> None:
-        """A file of so many bytes was fetched and written in this time, or not even in this."""
+        """A file of so many bytes was fetched and opened in this time, or not even in this."""
         if size > 0:
             self.fetch_ms = _mean(self.fetch_ms, milliseconds / size)
+
+    def restored(self, size: int, milliseconds: float) -> None:
+        """So many bytes of cells that were fetched were put into memory in this time."""
+        self.restore_ms = _mean(self.restore_ms or None, milliseconds / size)
 
     def cells(self, token_bytes: float) -> None:
         """So many bytes of cells belong to a token."""
@@ -113,7 +119,7 @@ class FarPrices:
             return True
         cells = (chain[-1].end - chain[0].link.start) * self._token_bytes
         fetching = sum(block.size for block in chain) * self.fetch_ms
-        return fetching + cells * (near.read_ms or 0.0) < tokens * near.compute_ms
+        return fetching + cells * self.restore_ms < tokens * near.compute_ms
 
     def _try_anyway(self) -> bool:
         self._refused += 1

@@ -89,7 +89,7 @@ class Restorer:
         done: list[Step] = []
         with closing(self._cache.states(steps)) as states:
             for step, state in zip(steps, states, strict=False):
-                if state is None or not self._append(step, state, kv):
+                if state is None or not self.append(step, state, kv):
                     break
                 done.append(step)
                 # Ends where one block more is likely to take too long.
@@ -97,7 +97,8 @@ class Restorer:
                     return done, steps[len(done) :]
         return done, []
 
-    def _append(self, step: Step, state: memoryview, kv: KVAccess) -> bool:
+    def append(self, step: Step, state: memoryview, kv: KVAccess) -> bool:
+        """Put the verified cells of a block behind what is in memory; whether they are there now."""
         # Memory's own prefix may end inside the first block; it is given up only for something better.
         if kv.length > step.block.start and not kv.cut(step.block.start):
             return False

@@ -20,6 +20,7 @@ from reame_diskkv.fetching import Fetcher
 from reame_diskkv.figures import metrics_of
 from reame_diskkv.folder import BlockFolder
 from reame_diskkv.index import Index
+from reame_diskkv.keeping import Keeper
 from reame_diskkv.lookup import Prompt
 from reame_diskkv.options import Options
 from reame_diskkv.prices import FarPrices
@@ -93,7 +94,9 @@ class Service:
         cache.prepare()
         # For threads of its own, as if it were another process on the same folder.
         second = Store(folder, limits_of(options), counts, log.warning, level=options.level)
-        fetcher = Fetcher(near, second, counts, FarPrices(lambda: cache.prices))
+        keeper = Keeper(second, int(options.queue_mb * 1e6))
+        cache.is_coming = keeper.is_pending
+        fetcher = Fetcher(near, keeper, counts, FarPrices(lambda: cache.prices))
         context.offers.make(near)
         return cls(options, cache, context.piece, fetcher)
 
@@ -134,8 +137,9 @@ class Service:
         return metrics_of(self.cache.counts, self.cache.store.paused)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything that was exported is on disk; whether it is. Not for the engine's thread."""
-        return self.cache.writer.flush(timeout)
+        """Wait until everything that was exported or fetched is on disk; whether it is. Not for the engine's
+        thread."""
+        return self.cache.writer.flush(timeout) and self.fetcher.flush(timeout)
 
     def root(self, tenant: str) -> bytes:
         """The root of a tenant's chains. For any thread."""

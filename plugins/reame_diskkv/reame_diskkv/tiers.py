@@ -83,8 +83,8 @@ class FarTier(Protocol):
         ...
 
     def offer(self, block: Block, parts: Sequence[Bytes]) -> None:
-        """The file of a block that has just been computed and written. Must not block: this is the writer's
-        thread."""
+        """The file of a block that has just been computed and written. Its parts are to be kept as long as it
+        likes: nobody changes them. Must not block: this is the writer's thread."""
         ...
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +89,14 @@ class AlwaysWorth(FarPrices):
 
     def _pays(self, tokens: int, chain: Sequence[FarBlock]) -> bool:
         return True
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Until it holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.001)
 
 
 @contextmanager

@@ -5,23 +5,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from reame_diskkv.block_file import read_header
+from reame_diskkv.block_file import Header, read_header
 from reame_diskkv.chain import KEY_BYTES
+from reame_diskkv.codec import Bytes
 from reame_diskkv.tiers import FarBlock, Link
 
 from plugins.reame_diskkv.tests.driver import (
     BLOCK,
     NAMESPACE,
     Server,
+    block_files,
     branch,
     plain,
     request,
     server,
     words,
 )
-from plugins.reame_diskkv.tests.far import PATIENCE, Cupboard, connected
+from plugins.reame_diskkv.tests.far import PATIENCE, Cupboard, connected, wait_until
 from reame_core.plugins.api import PluginContext
 from reame_core.testing import FakeBackend
 
@@ -304,11 +307,118 @@ def test_the_first_time_it_is_tried_whatever_it_takes(far: Cupboard, tmp_path: P
         assert second.service.fetcher.prices.ask_ms is not None
 
 
-def test_a_disk_that_cannot_be_written_to_fetches_nothing(far: Cupboard, tmp_path: Path) -> None:
+def test_what_the_disk_has_no_room_for_is_restored_all_the_same(far: Cupboard, tmp_path: Path) -> None:
     with connected(tmp_path / "b", far, options={"max_size_mb": 0.0001}) as second:
         answer = second.ask(LONG)
         assert answer.said == plain(request(LONG))[0]
-        assert answer.usage.computed == 100
+        assert answer.restored == 99
+    assert not block_files(tmp_path / "b")
+
+
+@pytest.fixture
+def held() -> Iterator[Callable[[Server], threading.Event]]:
+    """Holds the thread that writes what was fetched until the event is set."""
+    gates: list[threading.Event] = []
+
+    def hold(server: Server) -> threading.Event:
+        gate, store = threading.Event(), server.service.fetcher.keeper._store
+        gates.append(gate)
+        adopt = store.adopt
+
+        def wait(header: Header, data: Bytes) -> bool:
+            assert gate.wait(PATIENCE)
+            return adopt(header, data)
+
+        store.adopt = wait  # type: ignore[method-assign]
+        return gate
+
+    yield hold
+    for gate in gates:
+        gate.set()
+
+
+Hold = Callable[[Server], threading.Event]
+
+
+def test_nobody_waits_for_the_disk(far: Cupboard, tmp_path: Path, held: Hold) -> None:
+    with connected(tmp_path / "b", far) as second:
+        gate = held(second)
+        answer = second.ask(LONG)
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.restored == 99
+        assert not block_files(tmp_path / "b")
+        gate.set()
+        assert second.service.flush(PATIENCE)
+        assert len(block_files(tmp_path / "b")) == 7
+
+
+def test_what_is_about_to_be_written_is_not_exported(far: Cupboard, tmp_path: Path, held: Hold) -> None:
+    with connected(tmp_path / "b", far) as second:
+        gate = held(second)
+        second.ask((*LONG[:WHOLE], 97), 1)
+        assert second.counts.exported_blocks == 1, "its own end"
+        gate.set()
+
+
+def test_what_waits_to_be_written_is_limited(far: Cupboard, tmp_path: Path, held: Hold) -> None:
+    with connected(tmp_path / "b", far) as second:
+        second.service.fetcher.keeper._limit = 1
+        gate = held(second)
+        answer = second.ask(LONG)
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.restored == 99
+        gate.set()
+        assert second.service.flush(PATIENCE)
+        assert 0 < len(block_files(tmp_path / "b")) < 7
+
+
+def test_what_waits_to_be_restored_is_limited(far: Cupboard, tmp_path: Path) -> None:
+    with connected(tmp_path / "b", far) as second:
+        [answer] = second.submit(request(LONG))
+        second.engine.step()
+        free = second.service.fetcher._open._free
+        wait_until(lambda: not free)
+        assert len(far.fetched) == 4
+        second.run()
+        assert answer.said == plain(request(LONG))[0]
+        assert len(far.fetched) == 7
+        wait_until(lambda: len(free) == 4)
+
+
+def test_who_gives_up_leaves_nothing_behind(far: Cupboard, tmp_path: Path) -> None:
+    with connected(tmp_path / "b", far) as second:
+        second.submit(request(LONG))
+        second.engine.step()
+        free = second.service.fetcher._open._free
+        wait_until(lambda: not free)
+        # Nothing of it was in memory: no hook is told.
+        second.engine.cancel(second.group)
+        second.run()
+        fetcher = second.service.fetcher
+        now = fetcher._clock()
+        fetcher._clock = lambda: now + 3
+        answer = second.ask(LONG)
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.restored == 99
+        wait_until(lambda: len(free) == 4)
+
+
+class Choosy(FakeBackend):
+    """Refuses the cells of one place."""
+
+    def import_range(self, sequence: int, start: int, end: int, *rest: Any) -> bool:
+        return start != 2 * BLOCK and super().import_range(sequence, start, end, *rest)
+
+
+def test_cells_that_are_refused_are_not_fetched_again(far: Cupboard, tmp_path: Path, held: Hold) -> None:
+    with connected(tmp_path / "b", far, backend=Choosy(cells=1024)) as second:
+        gate = held(second)
+        answer = second.ask(LONG)
+        assert answer.said == plain(request(LONG))[0]
+        assert answer.restored == 2 * BLOCK
+        assert second.counts.failures["refused"] == 1
+        gate.set()
+    assert far.discarded == far.fetched[2:3]
 
 
 def test_plugins_find_the_near_tier_by_what_it_offers(tmp_path: Path) -> None:
