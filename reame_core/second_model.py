@@ -1,4 +1,4 @@
-"""Models beside the one that is served, for plugins that compute drafts with them."""
+"""Models beside the one that is served, for plugins that compute drafts or embeddings with them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.host.cpu import clamp_threads
 from reame_core.host.memory import available_memory, kv_plan
 from reame_core.llama.backend import LlamaBackend, LlamaOptions
+from reame_core.llama.embedder import LlamaEmbedder
 from reame_core.llama.passing_thread import in_passing_thread
 from reame_core.measurements import HostMeasurements
 from reame_core.models.catalogue import Catalogue, resolve
+from reame_core.models.fingerprint import fingerprint
 from reame_core.models.gguf import kv_bytes_per_token, read_header, tokenizer_digest
-from reame_core.plugins.api import SecondModel
+from reame_core.plugins.api import Embedder, SecondModel
 
 _MOST_ROWS = 512
 
@@ -74,3 +76,19 @@ class SecondModels:
         host.recall_costs(backend, cost, measure=True)
         self._cleanup.callback(host.keep_costs, cost)
         return SecondModel(backend, tokenizer_digest(header), cost)
+
+    def open_embedder(self, model: str, *, most_tokens: int = 256) -> Embedder:
+        """See ``EmbedderOpener``."""
+        resolved = resolve(model, self._catalogue)
+        size = read_header(resolved.path).file_size
+        self._progress(f"loading {resolved.name} ({size / 1e6:.0f} MB) for embeddings")
+        embedder = in_passing_thread(
+            lambda: LlamaEmbedder(
+                resolved.path,
+                name=resolved.name,
+                fingerprint=fingerprint(resolved.path),
+                most_tokens=most_tokens,
+            )
+        )
+        self._cleanup.callback(embedder.close)
+        return embedder

@@ -120,6 +120,7 @@ def open_session(
                 backend.piece,
                 backend.tokenize,
                 second_models.open,
+                open_embedder=second_models.open_embedder,
             )
 
         plugins.startup(context_for)

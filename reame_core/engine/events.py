@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -86,6 +87,8 @@ class Recalled:
     plugin: str
     note: object = None
     """What the plugin says about it, a JSON value."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """For the response, as the plugin wishes."""
 
 
 @dataclass(frozen=True, slots=True)

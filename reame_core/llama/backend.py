@@ -88,6 +88,9 @@ class LlamaBackend:
                     f"(llama.cpp: {reason})"
                 )
             raise ModelError(f"{self._model.path}: llama.cpp cannot open a context: {reason}")
+        if lib.llama_pooling_type(context) != lib.LLAMA_POOLING_TYPE_NONE:
+            lib.llama_free(context)
+            raise ModelError(f"{self._model.path}: this is an embedding model, it generates no text")
         return context
 
     def _open_batch(self, rows: int) -> None:

@@ -19,8 +19,8 @@ class Vocabulary:
         self.size = int(lib.llama_vocab_n_tokens(self._handle))
         self._pieces: dict[int, bytes] = {}
 
-    def tokenize(self, text: str, *, parse_special: bool = False) -> list[int]:
-        """The tokens of ``text`` without automatic beginning or end tokens."""
+    def tokenize(self, text: str, *, parse_special: bool = False, enclosed: bool = False) -> list[int]:
+        """The tokens of ``text``; ``enclosed`` in those that the model wants at beginning and end."""
         try:
             data = text.encode()
         except UnicodeEncodeError as error:
@@ -30,7 +30,7 @@ class Vocabulary:
         size = len(data) + 8
         while True:
             buffer = (ctypes.c_int32 * size)()
-            count = lib.llama_tokenize(self._handle, data, len(data), buffer, size, False, parse_special)
+            count = lib.llama_tokenize(self._handle, data, len(data), buffer, size, enclosed, parse_special)
             if count >= 0:
                 return buffer[:count]
             size = -count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,16 @@ log = logging.getLogger("reame.plugins")
 
 T = TypeVar("T")
 HEADER_PREFIX = "x-reame-"
+
+
+def own_headers(told: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Those of ``told`` that belong to Reame, as one line of printable ASCII each."""
+    named = [(str(name).lower(), str(value)) for headers in told for name, value in headers.items()]
+    return {
+        name: "".join(each if " " <= each <= "~" else "?" for each in value)
+        for name, value in named
+        if name.startswith(HEADER_PREFIX)
+    }
 
 
 def needs_plugin(what: str, plugin: str) -> str:
@@ -91,9 +101,7 @@ class Services:
 
     def headers(self) -> dict[str, str]:
         """Headers of the response, at the end of the answer. Only names that belong to Reame."""
-        told = self._told(lambda service: service.headers).values()
-        named = [(str(name).lower(), str(value)) for headers in told for name, value in headers.items()]
-        return {name: value for name, value in named if name.startswith(HEADER_PREFIX)}
+        return own_headers(self._told(lambda service: service.headers).values())
 
     def notes(self) -> list[str]:
         """Lines for people, at the end of the answer."""

@@ -322,3 +322,21 @@ def test_deltas_of_a_known_answer_may_name_any_choice() -> None:
         assert [choice["message"]["content"] for choice in answer["choices"]] == ["Yes", "Yes"]
         assert answer["usage"]["completion_tokens"] == 4
         assert answer["reame"]["plugins"] == {"memory": None}
+
+
+def test_headers_of_a_known_answer_are_those_of_the_response() -> None:
+    headers = {"X-Reame-Memory": "näive\r\nx", "content-length": "1"}
+
+    class Oracle:
+        @hookimpl
+        def recall_answer(self, question: Question) -> KnownAnswer:
+            delta = TextDelta(0, "Yes", (1,))
+            return KnownAnswer([AnsweredChoice([delta], "stop", 2)], headers=headers)
+
+    with serving(Oracle()) as server:
+        whole = server.chat()
+        assert whole.headers["x-reame-memory"] == "n?ive??x"
+        assert whole.json()["choices"][0]["message"]["content"] == "Yes"
+        streamed = server.http.post(CHAT, json=chat_body(stream=True))
+        assert streamed.headers["x-reame-memory"] == "n?ive??x"
+        assert '"content":"Yes"' in streamed.text

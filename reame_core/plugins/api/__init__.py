@@ -6,7 +6,7 @@ may change their names. A plugin imports ``reame_core`` (for ``hookimpl`` and th
 """
 
 from reame_core.engine.backend import Backend, ModelInfo, Rows
-from reame_core.plugins.api.answers import AnsweredChoice, AskAgain, KnownAnswer, Question
+from reame_core.plugins.api.answers import AnsweredChoice, AskAgain, KnownAnswer, LastMessage, Question
 from reame_core.plugins.api.candidates import Candidate, CandidateState, Group
 from reame_core.plugins.api.constraints import Constraint, ConstraintMaker
 from reame_core.plugins.api.drafts import Draft, DraftPrice, DraftWish, Verdict
@@ -23,7 +23,7 @@ from reame_core.plugins.api.fields import (
 from reame_core.plugins.api.metrics import Metric, Sample
 from reame_core.plugins.api.sequences import KVAccess, SequenceView, Stage, TokenChooser
 from reame_core.plugins.api.server import ServerAccess, T
-from reame_core.plugins.api.startup import ModelOpener, PluginContext, SecondModel
+from reame_core.plugins.api.startup import Embedder, EmbedderOpener, ModelOpener, PluginContext, SecondModel
 from reame_core.plugins.offers import Offers
 
 __all__ = [
@@ -38,10 +38,13 @@ __all__ = [
     "Draft",
     "DraftPrice",
     "DraftWish",
+    "Embedder",
+    "EmbedderOpener",
     "FieldService",
     "Group",
     "KVAccess",
     "KnownAnswer",
+    "LastMessage",
     "MessageChange",
     "Metric",
     "ModelInfo",

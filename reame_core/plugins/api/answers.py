@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from reame_core.engine.events import FinishReason, TextDelta
     from reame_core.engine.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class LastMessage:
+    """What the user of a chat has said last, apart from everything else in the prompt."""
+
+    text: str
+    rest: tuple[int, ...]
+    """The prompt's tokens with a fixed text in its place: equal for prompts that differ in ``text`` alone."""
+
+
+def _no_message() -> LastMessage | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +39,9 @@ class Question:
     them."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """Of these plugins."""
+    last_message: Callable[[], LastMessage | None] = _no_message
+    """Computes it, in about the time that the prompt took; any thread may call it. None where the prompt is no
+    chat, or one whose last message is not the user's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +63,8 @@ class KnownAnswer:
     choices: Sequence[AnsweredChoice]
     note: object = None
     """A JSON value, for ``reame.plugins.NAME`` in the response."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers of the response, streamed or not. Their names begin with ``x-reame-``, others are left out."""
 
 
 @dataclass(frozen=True, slots=True)

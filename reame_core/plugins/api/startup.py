@@ -10,6 +10,9 @@ from reame_core.errors import PluginError
 from reame_core.plugins.offers import Offers
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from reame_core.engine.backend import Backend, ModelInfo
     from reame_core.engine.batch_cost import BatchCost
 
@@ -43,6 +46,40 @@ def _no_second_model(
     raise PluginError("there is no way to load a second model here")
 
 
+class Embedder(Protocol):
+    """A model that turns texts into vectors, beside the one that is served. It computes on the thread that
+    calls it, a text at a time; the core closes it after ``shutdown``."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Stands for the contents of its file: vectors of different ones cannot be compared."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def embed(self, text: str) -> NDArray[np.float32] | None:
+        """(dimension,) of length 1; None for a text of more tokens than it is made to read. Raises an
+        EngineError where it cannot compute."""
+        ...
+
+
+class EmbedderOpener(Protocol):
+    """Loads the embedding model that ``model`` names: a path, or a name of the catalogue. Raises a UsageError
+    where it cannot be loaded or is none."""
+
+    def __call__(self, model: str, *, most_tokens: int = 256) -> Embedder:
+        """For texts of at most ``most_tokens``, and no more than the model was trained for."""
+        ...
+
+
+def _no_embedder(model: str, *, most_tokens: int = 256) -> Embedder:
+    raise PluginError("there is no way to load an embedding model here")
+
+
 @dataclass(frozen=True, slots=True)
 class PluginContext:
     """What a plugin is told when the engine starts."""
@@ -63,3 +100,5 @@ class PluginContext:
     """Loads a second model, for ``startup``."""
     offers: Offers = field(default_factory=Offers)
     """What the plugins of this engine offer each other, for ``startup``."""
+    open_embedder: EmbedderOpener = _no_embedder
+    """Loads an embedding model, for ``startup``."""

@@ -76,7 +76,8 @@ class EventStream:
             silence = self._server.settings.keep_alive_s
             events = await exchange.take(min(FIRST_EVENT_S, silence))
             payload = self._writer.write(events)
-            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS]})
+            told = [(name.encode(), value.encode()) for name, value in exchange.headers().items()]
+            await send({"type": "http.response.start", "status": 200, "headers": [*_HEADERS, *told]})
             try:
                 await self._send_all(exchange, payload, send)
             except Exception as error:

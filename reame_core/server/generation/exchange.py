@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reame_core.engine.events import Event, Failed, Finished, TextDelta
 from reame_core.engine.worker import EngineClosed, QueueFull
 from reame_core.errors import ContextLengthExceeded
+from reame_core.plugins.services import own_headers
 from reame_core.server.errors import ApiError, client_gone, unavailable
 from reame_core.server.generation.mailbox import Mailbox
 from reame_core.server.generation.recalling import Recall
@@ -141,6 +142,15 @@ class Exchange:
         if len(finished) == self._requests[index].n:
             per_token = self._model.worker.engine.cost.per_row() / 1000
             self._server.metrics.prompt(max(finished, key=lambda e: e.usage.computed), per_token)
+
+    def headers(self) -> dict[str, str]:
+        """Of the response, as far as plugins that knew answers by now want some."""
+        return own_headers(
+            finished.recalled.headers
+            for of_one_prompt in self._finished.values()
+            for finished in of_one_prompt
+            if finished.recalled is not None
+        )
 
     async def take(self, timeout: float | None = None) -> list[Event]:
         """The next events, merged if there are several; none after ``timeout`` seconds. Raises the error of

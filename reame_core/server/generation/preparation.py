@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from reame_core.engine.request import MAX_CHOICES, Request, SamplingParams
@@ -13,9 +14,11 @@ from reame_core.models.messages import normalise
 from reame_core.models.prompt import chat_tokens
 from reame_core.plugins.services import Services
 from reame_core.server.generation.fields import find_services, refuse_unserved, template_variables
+from reame_core.server.generation.last_message import last_message
 from reame_core.server.generation.prompts import Prompt, completion_prompts
 
 if TYPE_CHECKING:
+    from reame_core.plugins.api import LastMessage
     from reame_core.server.state import ServedModel, ServerState
     from reame_core.server.wire.requests import ChatRequest, CompletionRequest, GenerationFields
 
@@ -39,6 +42,8 @@ class Prepared:
     services: Services = field(default_factory=Services)
     echoes: tuple[str, ...] = ()
     """What each prompt's answers begin with."""
+    last_message: Callable[[], LastMessage | None] = lambda: None
+    """See ``Question``."""
 
     @property
     def selects(self) -> bool:
@@ -58,9 +63,10 @@ def prepare_chat(
     messages: Sequence[Mapping[str, object]] = chat.messages
     for change in services.message_changes:
         messages = change(normalise(messages))
-    prompt = chat_tokens(
-        model.worker.engine.backend, model.template, messages, tools=services.tools, extra=variables
+    prompt_of = partial(
+        chat_tokens, model.worker.engine.backend, model.template, tools=services.tools, extra=variables
     )
+    prompt = prompt_of(messages)
     named = {"max_tokens": "max_completion_tokens"} if chat.max_completion_tokens is not None else {}
     with _fields_named(_names(chat) | named | {"logprobs": "top_logprobs"}):
         request = _request(
@@ -75,7 +81,13 @@ def prepare_chat(
             logprobs=(chat.top_logprobs or 0) if chat.logprobs else None,
             tenant=tenant,
         )
-    return _prepared(chat, services, (request,), logprobs=bool(chat.logprobs))
+    return _prepared(
+        chat,
+        services,
+        (request,),
+        logprobs=bool(chat.logprobs),
+        last_message=partial(last_message, messages, prompt_of),
+    )
 
 
 def prepare_completion(

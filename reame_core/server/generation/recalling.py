@@ -45,7 +45,9 @@ def questions_of(model: ServedModel, prepared: Prepared) -> list[Question | None
             return None
         left = options.context_length - len(request.prompt)
         room = left if request.max_tokens is None else min(left, request.max_tokens)
-        return Question(request, room, options.exact is not None, services.fields, versions)
+        return Question(
+            request, room, options.exact is not None, services.fields, versions, prepared.last_message
+        )
 
     return [question(request) for request in prepared.requests]
 
@@ -130,10 +132,14 @@ class Recall:
             return None
         usage = {plugin: len(request.prompt)}
         timings = Timings(1000 * (time.perf_counter() - self._begun), 0.0, 0.0)
-        recalled = Recalled(plugin, answer.note)
+        recalled = Recalled(plugin, answer.note, answer.headers)
         events: list[Event] = []
         for number, choice in enumerate(answer.choices):
-            events += [TextDelta(number, each.text, each.tokens, each.logprobs) for each in choice.deltas]
+            # Mostly they say themselves which choice they belong to: an answer may have thousands.
+            events += [
+                each if each.choice == number else TextDelta(number, each.text, each.tokens, each.logprobs)
+                for each in choice.deltas
+            ]
             counted = Usage(len(request.prompt), choice.completion, 0, usage)
             events.append(Finished(number, choice.reason, counted, timings, choice.stopped_by, recalled))
         return events

@@ -71,7 +71,8 @@ async def answer(
     ) as exchange:
         outcomes = await all_outcomes(exchange, prepared)
     note(outcomes)
-    response = respond(whole(prepared, outcomes), 200, **prepared.services.headers())
+    headers = exchange.headers() | prepared.services.headers()
+    response = respond(whole(prepared, outcomes), 200, **headers)
     return response.to_asgi_response(app=None, request=request)
 
 

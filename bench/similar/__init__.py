@@ -1,0 +1,1 @@
+"""Similar questions: what an embedding model and the guards of reame-arca take for the same."""
