@@ -25,8 +25,10 @@ from reame_palimpsest.follower import Follower
 from reame_palimpsest.generations import KEPT_CONTEXT, Generation, Tokens
 from reame_palimpsest.history import History
 from reame_palimpsest.limits import Limits
+from reame_palimpsest.live import LiveTail
 from reame_palimpsest.match import Place
 from reame_palimpsest.shelf import Shelf
+from reame_palimpsest.view import View
 
 _TOKENIZER = "0" * 32
 _VOCABULARY = 50_000
@@ -121,6 +123,7 @@ def _look_up(folder: Path) -> dict[str, object]:
     shelf.refresh()
     opening = time.perf_counter() - started
     view = shelf.view
+    full = View((_full_tail(),), view.segments)
     random, text = np.random.default_rng(7), _Text(99)
     known, unknown = [], []
     for _ in range(_LOOKUPS):
@@ -134,6 +137,8 @@ def _look_up(folder: Path) -> dict[str, object]:
         "opening_s": opening,
         "known_context": _times(lambda context: view.search(context, GRAM), known),
         "unknown_context": _times(lambda context: view.search(context, GRAM), unknown),
+        "known_context_beside_a_full_log": _times(lambda context: full.search(context, GRAM), known),
+        "unknown_context_beside_a_full_log": _times(lambda context: full.search(context, GRAM), unknown),
         "same_prompt": _times(lambda context: view.answer(len(context), 64, context[:0]), known),
         "following": _following(known),
         "prompt_lookup": _prompt_lookup(text),
@@ -141,6 +146,14 @@ def _look_up(folder: Path) -> dict[str, object]:
     after = _resident()
     result["memory_mb"] = {name: after[name] - before[name] for name in after}
     return result
+
+
+def _full_tail() -> LiveTail:
+    """A log that is about to be sealed."""
+    tail = LiveTail()
+    for each in _generations(Limits.of(100_000, None).live_words, seed=3):
+        tail.add(each)
+    return tail
 
 
 def _following(streams: list[Tokens]) -> dict[str, float]:

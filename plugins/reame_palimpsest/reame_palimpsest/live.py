@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
+from reame_palimpsest.contexts import GRAM
 from reame_palimpsest.generations import SEPARATOR, Generation
 from reame_palimpsest.history import History, Places
 from reame_palimpsest.match import VOTERS, Place, Query, agreement, vote
@@ -14,8 +15,7 @@ from reame_palimpsest.match import VOTERS, Place, Query, agreement, vote
 _SEPARATOR = np.array([SEPARATOR], np.uint32).view(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundLive:
+class FoundLive(NamedTuple):
     """The longest match in one tail."""
 
     tail: LiveTail
@@ -34,7 +34,7 @@ class LiveTail:
         self.generations: list[Generation] = []
         self._starts: list[int] = []
         self._by_key: dict[int, list[int]] = {}
-        self._history = History()
+        self._history = History(GRAM)
 
     @property
     def words(self) -> int:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import struct
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from reame_palimpsest.contexts import GRAM, gram_hash
 from reame_palimpsest.generations import LONGEST_MATCH, Tokens
+
+_WORD = np.dtype(">u4")
+_NEWEST = struct.Struct(f">{GRAM}I")
 
 VOTERS = 16
 """So many of the latest places with the same past are asked what comes next."""
@@ -17,23 +22,17 @@ VOTERS = 16
 class Query:
     """The newest tokens of a sequence, ready to be looked up in any number of places."""
 
+    __slots__ = ("context", "gram_hash", "key")
+
     def __init__(self, tokens: Tokens) -> None:
         """At least ``GRAM`` tokens."""
         self.context = tokens[-LONGEST_MATCH:]
-
-    @cached_property
-    def key(self) -> bytes:
+        self.key = self.context[::-1].astype(_WORD).tobytes()
         """The context backwards, so that bytes compare like tokens, the newest first."""
-        return self.context[::-1].astype(">u4").tobytes()
-
-    @cached_property
-    def gram_hash(self) -> int:
-        a, b, c, d = self.context[-GRAM:].tolist()
-        return gram_hash((d, c, b, a))
+        self.gram_hash = gram_hash(_NEWEST.unpack_from(self.key))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A place in an earlier generation, after tokens that are the same as the newest ones of a sequence."""
 
     tokens: Tokens
@@ -47,9 +46,12 @@ class Place:
     """When it was said, where that matters."""
 
 
-def vote(following: Sequence[int]) -> tuple[int, int]:
+def vote(following: Sequence[Hashable]) -> tuple[int, int]:
     """Which of some places to go by, from the tokens that follow them, the latest place last: the most frequent
     token wins, and of the places with it the latest. Its index and the number of votes."""
+    newest = following[-1]
+    if following.count(newest) == len(following):
+        return len(following) - 1, len(following)
     votes = Counter(following)
     token = max(reversed(following), key=votes.__getitem__)
     latest = len(following) - 1 - following[::-1].index(token)

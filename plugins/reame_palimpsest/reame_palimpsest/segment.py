@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reame_palimpsest.contexts import GRAM
-from reame_palimpsest.generations import Generation, Tokens
+from reame_palimpsest.generations import LONGEST_MATCH, Generation, Tokens
 from reame_palimpsest.match import VOTERS, Place, Query, agreement, vote
 from reame_palimpsest.segment_file import SegmentFile
 
 _WORD = 4
-_BEHIND_EVERYTHING = b"\xff" * (_WORD + 1)
-_FEW = 4
+_LARGE = 256
+"""Buckets with more places have signposts in memory, for each look at a place is one into two distant pages."""
+_APART = 64
 _MOST_COMPARED = 512
 """Places with the same past that are compared by age."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The longest match in one segment, of ``length`` tokens: places around ``nearest`` have it, all of them in
-    ``bucket``, which like ``nearest`` speaks of the segment's order."""
+class Found(NamedTuple):
+    """The longest match in one segment, of ``length`` tokens: the place at ``inside`` has it, and all others
+    that do lie around it in ``bucket``, which like ``inside`` speaks of the segment's order."""
 
     segment: Segment
     query: Query
     length: int
     bucket: range
-    nearest: int
+    inside: int
 
     def place(self) -> Place:
         """The one of the places to go by."""
@@ -56,6 +56,7 @@ class Segment:
         self._positions = file.items("positions")
         self._buckets = file.items("buckets")
         self._shift = 64 - header.bits
+        self._signposts = self._put_up_signposts(file.array("buckets"))
         self._keys = file.items("keys")
         self._by_key = file.items("by_key")
         self._times = file.items("times")
@@ -63,55 +64,69 @@ class Segment:
         self._lengths = file.items("lengths")
         self._contexts = file.items("contexts")
 
+    def _put_up_signposts(self, starts: NDArray[np.uint32]) -> dict[int, list[bytes]]:
+        """The contexts of some places in each large bucket, by the bucket: of those that are multiples of
+        ``_APART`` from its beginning."""
+        data, offset, length = self._map, self._stream_offset, _WORD * LONGEST_MATCH
+        found = {}
+        for bucket in (np.diff(starts) > _LARGE).nonzero()[0].tolist():
+            places = self._position_array[starts[bucket] : starts[bucket + 1]][_APART::_APART]
+            found[bucket] = [data[at : at + length] for at in (offset + _WORD * places.astype(int)).tolist()]
+        return found
+
     def find(self, query: Query, least: int) -> Found | None:
         """The places with the longest past in common, of at least ``least`` tokens, with ``query``."""
-        if len(query.context) < least:
-            return None
+        # For every segment and every token that is generated: this is written for speed.
+        key, enough = query.key, least * _WORD
         bucket = query.gram_hash >> self._shift
-        low, high = self._buckets[bucket], self._buckets[bucket + 1]
-        if low == high:
+        first, end = self._buckets[bucket], self._buckets[bucket + 1]
+        if first == end or len(key) < enough:
             return None
-        order = range(low, high)
-        if high - low <= _FEW and not self._holds_gram(order, query.key[: GRAM * _WORD]):
+        data, offset, positions, size = self._map, self._stream_offset, self._positions, len(key)
+        low, high = first, end
+        below = above = b""
+        posts = self._signposts.get(bucket)
+        if posts is not None:
+            passed = bisect_left(posts, key)
+            if passed:
+                low, below = first + passed * _APART + 1, posts[passed - 1]
+            if passed < len(posts):
+                high, above = first + (passed + 1) * _APART, posts[passed]
+        while low < high:
+            middle = (low + high) >> 1
+            at = offset + _WORD * positions[middle]
+            context = data[at : at + size]
+            if context < key:
+                low, below = middle + 1, context
+            else:
+                high, above = middle, context
+        # One of these two has most in common with the key; mostly less than is wanted, as is seen at a glance.
+        wanted = key[:enough]
+        length_below = common_words(key, below) if below.startswith(wanted) else 0
+        length_above = common_words(key, above) if above.startswith(wanted) else 0
+        if not length_below and not length_above:
             return None
-        key, context = query.key, self._contexts_of(query)
-        nearest = bisect_left(order, key, key=context)
-        # Nearly all segments know nothing as long as what another one has: that is seen at a glance.
-        enough = key[: least * _WORD]
-        neighbours = [context(index) for index in order[max(0, nearest - 1) : nearest + 1]]
-        lengths = [common_words(key, each) for each in neighbours if each.startswith(enough)]
-        return Found(self, query, max(lengths), order, nearest) if lengths else None
-
-    def _holds_gram(self, order: range, gram: bytes) -> bool:
-        """Most buckets are full of other grams, and few."""
-        data, offset, positions = self._map, self._stream_offset, self._positions
-        for index in order:
-            at = offset + _WORD * positions[index]
-            if data[at : at + len(gram)] == gram:
-                return True
-        return False
-
-    def _contexts_of(self, query: Query) -> Callable[[int], bytes]:
-        """What lies behind each place of the order, as far back as ``query`` looks."""
-        data, offset, positions, size = self._map, self._stream_offset, self._positions, len(query.key)
-
-        def context(index: int) -> bytes:
-            at = offset + _WORD * positions[index]
-            return data[at : at + size]
-
-        return context
+        if length_below > length_above:
+            return Found(self, query, length_below, range(first, end), low - 1)
+        return Found(self, query, length_above, range(first, end), low)
 
     def place(self, found: Found) -> Place:
         """See ``Found.place``."""
-        order, context = found.bucket, self._contexts_of(found.query)
+        data, offset, positions = self._map, self._stream_offset, self._positions
         prefix = found.query.key[: found.length * _WORD]
-        low = order.start + bisect_left(order, prefix, hi=found.nearest, key=context)
-        high = order.start + bisect_left(order, prefix + _BEHIND_EVERYTHING, lo=found.nearest, key=context)
+
+        def alike(index: int) -> bool:
+            at = offset + _WORD * positions[index]
+            return data[at : at + len(prefix)] == prefix
+
+        bucket = found.bucket
+        last = furthest(alike, found.inside, bucket.stop - 1)
+        first = furthest(alike, found.inside, max(bucket.start, last + 1 - _MOST_COMPARED))
         # Of places whose whole compared past is the same the last ones are the latest.
-        alike = self._position_array[max(low, high - _MOST_COMPARED) : high]
-        latest = np.sort(alike)[-VOTERS:]
-        chosen, votes = vote(self._stream[latest - 1].tolist())
-        at = int(latest[chosen])
+        latest = np.sort(self._position_array[first : last + 1])[-VOTERS:].tolist()
+        following = [data[at - _WORD : at] for at in (offset + _WORD * position for position in latest)]
+        chosen, votes = vote(following)
+        at = latest[chosen]
         number = bisect_right(self._starts, at) - 1
         tokens = self._tokens(number)
         position = len(tokens) - (at - self._starts[number])
@@ -132,6 +147,21 @@ class Segment:
         start, length = self._starts[number], self._lengths[number]
         tokens: Tokens = self._stream[start : start + length][::-1].astype(np.int32)
         return tokens
+
+
+def furthest(alike: Callable[[int], bool], start: int, end: int) -> int:
+    """The last index on the way from ``start``, which is ``alike``, to ``end`` before one that is not. Asks few
+    where that is near."""
+    way, most = (1 if end >= start else -1), abs(end - start)
+    done, step = 0, 1
+    while done + step <= most and alike(start + way * (done + step)):
+        done += step
+        step *= 2
+    while step > 1:
+        step //= 2
+        if done + step <= most and alike(start + way * (done + step)):
+            done += step
+    return start + way * done
 
 
 def common_words(a: bytes, b: bytes) -> int:

@@ -37,12 +37,14 @@ class View:
             return None
         query = Query(tokens)
         best: Found | FoundLive | None = None
-        for source in self.sources:
-            found = source.find(query, least if best is None else best.length + 1)
-            if found is not None:
-                best = found
-                if best.length == len(query.context):
-                    break
+        for segment in self.segments:
+            best = segment.find(query, least if best is None else best.length + 1) or best
+            if best is not None and best.length == len(query.context):
+                break
+        # The latest tail last: what is as long there as elsewhere is to be preferred, and the more has to be
+        # the same the faster a tail answers.
+        for tail in reversed(self.tails):
+            best = tail.find(query, least if best is None else best.length) or best
         if best is None:
             return None
         place = best.place()

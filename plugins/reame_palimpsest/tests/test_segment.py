@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reame_palimpsest.contexts import GRAM
 from reame_palimpsest.generations import LONGEST_MATCH, Generation
+from reame_palimpsest.live import LiveTail
 from reame_palimpsest.log_file import ForeignFile
 from reame_palimpsest.match import Query
-from reame_palimpsest.segment import Segment, common_words
+from reame_palimpsest.segment import Segment, common_words, furthest
 from reame_palimpsest.segment_file import DamagedFile, write_segment
+from reame_palimpsest.view import View
 
 from plugins.reame_palimpsest.tests.brute_force import common_end, longest_in
 from plugins.reame_palimpsest.tests.support import TOKENIZER, random_generations, said, tokens
@@ -61,6 +63,32 @@ def test_every_place_of_every_answer_is_found(path: Path) -> None:
             place = found.place()
             assert place.length >= min(position, LONGEST_MATCH)
             assert place.tokens[place.position] == each.tokens[position]
+
+
+def test_the_longest_match_is_found_in_large_buckets(path: Path) -> None:
+    random = np.random.default_rng(8)
+    generations = random_generations(200, words=2, length=40)
+    segment = segment_of(path, generations)
+    contexts = [tokens(*random.integers(0, 2, int(random.integers(GRAM, 30)))) for _ in range(40)]
+    contexts += [each.tokens[: int(random.integers(GRAM, 40))] for each in generations[:20]]
+    sizes = []
+    for context in contexts:
+        found = segment.find(Query(context), GRAM)
+        assert found is not None
+        sizes.append(len(found.bucket))
+        assert found.length == longest_in(generations, context, GRAM)
+        place = found.place()
+        assert common_end(place.tokens[: place.position].tolist(), context.tolist()) == found.length
+    assert min(sizes) > 256
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(-40, 80))
+@thorough(150)
+def test_the_furthest_of_a_row(start: int, first: int, last: int) -> None:
+    first, last = min(first, start), max(last, start)
+    for end in (0, 80):
+        found = furthest(lambda index: first <= index <= last and 0 <= index <= 80, start, end)
+        assert found == max(first, end) if end <= start else found == min(last, end)
 
 
 def test_generations_come_back_as_they_were(path: Path) -> None:
@@ -147,3 +175,24 @@ def test_contexts_of_many_equal_records(path: Path) -> None:
     assert found is not None
     assert found.place().time == 699
     assert len(found.bucket) == 700
+
+
+def test_of_equally_long_matches_the_latest_part_of_the_archive_goes_on(path: Path) -> None:
+    prompt = [1, 2, 3, 4, 5]
+    segment = segment_of(path, [said(prompt, [10], time=1)])
+    tails = [LiveTail(), LiveTail()]
+    for time, tail in enumerate(tails, start=2):
+        tail.add(said(prompt, [10 * time], time=time))
+    older, newer = tails
+
+    def goes_on(view: View, *context: int) -> int | None:
+        place = view.search(tokens(*context), GRAM)
+        return place.time if place is not None else None
+
+    assert goes_on(View((), (segment,)), *prompt) == 1
+    assert goes_on(View((older,), (segment,)), *prompt) == 2
+    assert goes_on(View((newer, older), (segment,)), *prompt) == 3
+    assert goes_on(View((newer,), (segment_of(path, [said([9, *prompt], [10], time=1)]),)), 9, *prompt) == 1
+    newer.add(said([9, *prompt], [40], time=4))
+    assert goes_on(View((newer, older), (segment,)), 9, *prompt) == 4
+    assert goes_on(View((newer, older), (segment,)), 9, 9, 9, 9) is None
