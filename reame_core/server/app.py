@@ -35,7 +35,7 @@ def create_app(server: ServerState) -> Litestar:
             *schema_routes(server),
         ],
         exception_handlers={
-            NotFoundException: no_route,
+            NotFoundException: no_route(server),
             MethodNotAllowedException: wrong_method,
             Exception: _respond_to,
         },

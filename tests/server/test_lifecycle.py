@@ -145,6 +145,9 @@ def test_case_132_nothing_but_503_while_the_model_is_loaded() -> None:
             httpx.get(server.url + "/v1/models"),
             httpx.post(server.url + CHAT, json=chat_body()),
             httpx.post(server.url + "/tokenize", json={"content": "x"}),
+            # Whether there is such a route is known when the plugins are, and they come with the model.
+            httpx.post(server.url + "/v1/sessions", json={}),
+            httpx.get(server.url + "/v1/anything"),
         ):
             assert response.status_code == 503
             assert response.json()["error"]["code"] == "starting"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from litestar import Request, Response
@@ -14,24 +15,36 @@ from reame_core.server.responding import JSON, trace_of_request
 if TYPE_CHECKING:
     from litestar import Litestar
 
+    from reame_core.server.state import ServerState
+
 AnyRequest = Request[Any, Any, Any]
 
 _OF_PLUGINS = {"/v1/sessions": "diskkv", "/v1/warm": "diskkv"}
 
 
-def no_route(request: AnyRequest, error: Exception) -> Response[bytes]:
-    """404, with the route that was probably meant. A plugin's own 404 is left as it is."""
-    if request.scope.get("route_handler") is not None:
-        return respond_to(request, error)
+def no_route(server: ServerState) -> Callable[[AnyRequest, Exception], Response[bytes]]:
+    """404, with the route that was probably meant; 503 as long as plugins, which come with the model, may still
+    bring it. A route's own 404 is left as it is."""
+
+    def respond(request: AnyRequest, error: Exception) -> Response[bytes]:
+        if request.scope.get("route_handler") is not None:
+            return respond_to(request, error)
+        waiting = server.not_ready() if server.loaded is None else None
+        return respond_to(request, waiting or _unknown(request))
+
+    return respond
+
+
+def _unknown(request: AnyRequest) -> ApiError:
     path = request.scope["path"]
     message = f"there is no route {request.method} {printable(path)}"
     for prefix, plugin in _OF_PLUGINS.items():
         if path == prefix or path.startswith(f"{prefix}/"):
             message += f"; it comes with the plugin {plugin!r} (the package reame-{plugin})"
-            return respond_to(request, ApiError(404, message, code="not_found"))
+            return ApiError(404, message, code="not_found")
     if hint := _hint(path, request.app):
         message += f"; did you mean {hint}?"
-    return respond_to(request, ApiError(404, message, code="not_found"))
+    return ApiError(404, message, code="not_found")
 
 
 def wrong_method(request: AnyRequest, error: Exception) -> Response[bytes]:
