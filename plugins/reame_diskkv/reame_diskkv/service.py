@@ -123,6 +123,7 @@ class Service:
         if began is not None and kv.length >= sequence.prompt_length:
             since, length = began
             self.cache.prices.computed(sequence.prompt_length - length, 1000 * (self._clock() - since))
+        self.fetcher.keeper.begin()
         if stage is Stage.END:
             self._fetching.forget(sequence)
         self._exporter.export(sequence, kv, stage)
