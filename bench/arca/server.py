@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from reame_arca.plugin import Arca
+from reame_palimpsest.archive_plugin import ArchivePlugin
 
 from bench.caching import Caching
 from bench.case import Case
@@ -15,10 +16,13 @@ from bench.case import Case
 class Server(Caching):
     """As after a start: nothing in memory, on disk what ``folder`` holds."""
 
-    def __init__(self, case: Case, folder: Path, url: str | None, prefix: str) -> None:
+    def __init__(self, case: Case, folder: Path, url: str | None, prefix: str, *, archive: bool) -> None:
         self._arca = Arca()
         table = {} if url is None else {"url": url, "prefix": prefix, "answers": False}
-        super().__init__(case, folder, {}, {"arca": (self._arca, table)})
+        plugins: dict[str, tuple[object, Mapping[str, object]]] = {"arca": (self._arca, table)}
+        if archive:
+            plugins["palimpsest"] = ArchivePlugin(), {"folder": str(folder / "archive")}
+        super().__init__(case, folder, {}, plugins)
 
     def shared_bytes(self, direction: str) -> float:
         """Of blocks, ``published`` or ``fetched``."""
@@ -33,9 +37,12 @@ class Server(Caching):
 
 
 @contextmanager
-def server(case: Case, folder: Path, url: str | None = None, prefix: str = "bench") -> Iterator[Server]:
-    """A server whose disk cache is in ``folder``; servers with the same ``prefix`` share."""
-    made = Server(case, folder, url, prefix)
+def server(
+    case: Case, folder: Path, url: str | None = None, prefix: str = "bench", *, archive: bool = False
+) -> Iterator[Server]:
+    """A server whose disk cache is in ``folder``, with an ``archive`` where asked for; servers with the same
+    ``prefix`` share."""
+    made = Server(case, folder, url, prefix, archive=archive)
     try:
         yield made
     finally:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from reame_bench.report import between_markers
+from reame_bench.report import write_part
+from reame_bench.results import read
 
 from bench.fleet.costs import Costs, measured
-from bench.fleet.simulation import GENERATION_BYTES, LOAD, REPEATS, Fleet, Outcome
+from bench.fleet.simulation import LOAD, REPEATS, Fleet, Outcome
 from bench.report import table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def fleet(curves: Path, traffic: Path, page: Path | None, plot: Path | None) -> 
     text = as_markdown(costs, found)
     click.echo(text)
     if page is not None:
-        between_markers(page, MARK, text)
+        write_part(page, MARK, read(curves).host, text)
     if plot is not None:
         draw(costs, found, plot)
 
@@ -63,6 +64,7 @@ def as_markdown(costs: Costs, found: Found) -> str:
         ("request that was asked before, s", f"{costs.repeated_s:.2f}"),
         ("published by a request, MB", f"{costs.later_bytes / 1e6:.2f}"),
         ("fetched by a server that joins, MB", f"{costs.fetched_bytes / 1e6:.1f}"),
+        ("an answer in the stream, for each reader, bytes", f"{costs.generation_bytes:,.0f}"),
     ]
     head = (
         "servers",
@@ -78,7 +80,7 @@ def as_markdown(costs: Costs, found: Found) -> str:
     rows = [head, *(_row(count, outcomes) for count, outcomes in found.items())]
     notes = (
         f"{TICKETS:,} tickets at random times, to random servers, {REPEATS:.0%} of them asked before, at "
-        f"{LOAD:.0%} of what the servers can do; {GENERATION_BYTES:,} bytes an entry, for each reader."
+        f"{LOAD:.0%} of what the servers can do."
     )
     most = max(found)
     a_server = found[most]["10 Gbit/s"].megabytes_s / most

@@ -36,6 +36,8 @@ class Costs:
     later_bytes: float
     fetched_bytes: float
     """By the first request of a server that joins."""
+    generation_bytes: float
+    """Of an answer in the stream, for each reader."""
 
     def new(self, archived: int) -> float:
         """Seconds of a new request with so many answers in the archive."""
@@ -66,6 +68,7 @@ def measured(curves: Path, traffic: Path) -> Costs:
         first_bytes=1e6 * found["request 1: published"],
         later_bytes=1e6 * found["later requests: published"],
         fetched_bytes=1e6 * found["a server that joins: fetched"],
+        generation_bytes=found["a generation in the stream"],
     )
 
 

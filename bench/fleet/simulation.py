@@ -16,8 +16,6 @@ REPEATS = 0.2
 """Share of the tickets that were asked before, word for word."""
 QUEUE_BYTES = 64e6
 """What a server keeps of blocks that wait to be published (``queue_mb``); what is more is not shared."""
-GENERATION_BYTES = 1600
-"""An entry of the stream: an answer, the end of its prompt, and what they are wrapped in, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +115,7 @@ class Fleet:
         self._everybody.add(ticket)
         if repeated and not first:
             return
-        self._send(now, GENERATION_BYTES * len(self._servers))
+        self._send(now, self._costs.generation_bytes * len(self._servers))
         size = self._costs.first_bytes if first else self._costs.later_bytes
         self._offered += size
         # All servers wait for the same network, each with a queue of its own.

@@ -6,6 +6,9 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from reame_arca.options import Options as ArcaOptions
+from reame_arca.plugin import Arca
+from reame_arca.service import Service as ArcaService
 from reame_conclave.plugin import ConclavePlugin
 from reame_diskkv.plugin import DiskKV
 from reame_draftmodel.plugin import DraftModelPlugin
@@ -13,10 +16,12 @@ from reame_palimpsest.archive_plugin import ArchivePlugin
 from reame_palimpsest.lookup_plugin import LookupPlugin
 from reame_suggeritore.plugin import Suggeritore as SuggeritorePlugin
 
+from plugins.reame_arca.tests.fake_store import FakeClient, fake_store
 from plugins.reame_conclave.tests.support import contested
 from plugins.reame_diskkv.tests.driver import AlwaysCheap
 from reame_core.engine.request import Request, SamplingParams
-from reame_core.plugins.api import ApiRequest
+from reame_core.hookspecs import hookimpl
+from reame_core.plugins.api import ApiRequest, PluginContext
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,6 +166,41 @@ class Palimpsest(Feature):
         return drafted(answers, "palimpsest") > 10
 
 
+class SharedAnswers(Feature):
+    name = "shared memory: exact answers"
+    does = "another server has answered the same, except where votes are counted"
+
+    def __init__(self) -> None:
+        self._shared = FakeClient()
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["arca"] = lambda world: (_ArcaOn(self._shared), {})
+
+    def teach(self, world: World) -> None:
+        world.play(*world.requests())
+
+    def flush(self, world: World) -> None:
+        assert world.started["arca"].service.store.flush(60)
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return reused(answers, "arca") > 30
+
+
+class _ArcaOn(Arca):
+    """The plugin on a store in memory."""
+
+    def __init__(self, shared: FakeClient) -> None:
+        super().__init__()
+        self._shared = shared
+
+    @hookimpl
+    def startup(self, context: PluginContext) -> None:
+        options = ArcaOptions(
+            url="redis://fake", answers_seeded=True, answers_wait_s=1, blocks=False, generations=False
+        )
+        self.service = ArcaService(options, context, fake_store(self._shared))
+
+
 class DraftModel(Feature):
     name = "draft model"
     does = "a second model drafts, right four times out of five"
@@ -196,12 +236,12 @@ class StructuredOutput(Feature):
 
     def prepare(self, setup: Setup) -> None:
         _with_suggeritore(setup)
+        wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
+        setup.fields["suggeritore"] = {"response_format": wanted}
 
     def ask(self, request: Request, world: World) -> Request:
-        wanted = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA}}
-        service = world.started["suggeritore"].serve_fields(
-            ApiRequest("chat", {"response_format": wanted}, 1, False)
-        )
+        fields = world.setup.fields["suggeritore"]
+        service = world.started["suggeritore"].serve_fields(ApiRequest("chat", fields, 1, False))
         extra = {**request.extra, "suggeritore": service.extra}
         return replace(request, constraint=service.constraint, extra=extra, max_tokens=60, ignore_end=False)
 
@@ -368,6 +408,7 @@ FEATURES: tuple[type[Feature], ...] = (
     DiskWarm,
     DiskRestarted,
     Palimpsest,
+    SharedAnswers,
     DraftModel,
     Suggeritore,
     StructuredOutput,

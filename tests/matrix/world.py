@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,8 +12,9 @@ from reame_core.engine.backend import Backend
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.request import Request
 from reame_core.engine.verification import CoreVerifier
-from reame_core.plugins.api import PluginContext
+from reame_core.plugins.api import PluginContext, Question
 from reame_core.plugins.manager import PluginManager
+from reame_core.server.generation.recalling import Recall
 from tests.engine.support import STEPS, Answer, Answers
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Setup:
     kv_type: str = "f16"
     lists: bool = False
     """The fake backend answers with a list where it is asked for one."""
+    fields: dict[str, dict[str, object]] = field(default_factory=dict)
+    """What clients ask of plugins, by plugin: it decides an answer that a plugin may know already."""
     plugins: dict[str, Callable[[World], tuple[object, dict[str, object]]]] = field(default_factory=dict)
     """By name: makes the plugin's object and its options, anew at each start."""
 
@@ -47,6 +51,8 @@ class World:
         for feature in features:
             feature.prepare(self.setup)
         self.started: dict[str, Any] = {}
+        self._asked: list[tuple[Recall, Answers]] = []
+        """What plugins were asked in vain and are told when it is computed."""
 
     def __enter__(self) -> World:
         self._start()
@@ -132,9 +138,36 @@ class World:
         return answers
 
     def submit(self, request: Request) -> Answers:
+        """Its answers where a plugin knows them, as the server asks for them; else those that are computed."""
         answers = Answers(request)
+        recall = self._recall(request)
+        known = asyncio.run(recall.ask()) if recall is not None else None
+        if known is not None:
+            answers(known)
+            return answers
         answers.group = self.engine.submit(request, answers)
+        if recall is not None:
+            self._asked.append((recall, answers))
         return answers
+
+    def _recall(self, request: Request) -> Recall | None:
+        # Where a winner is chosen the server asks nobody.
+        if not self._manager.hook("recall_answer") or request.select:
+            return None
+        room = min(request.max_tokens or 0, self.engine.options.context_length - len(request.prompt))
+        exact = self.engine.options.exact is not None
+        return Recall(self._manager, Question(request, room, exact, self.setup.fields))
+
+    def _tell(self) -> None:
+        async def tell() -> None:
+            for recall, answers in self._asked:
+                recall.heard(answers.events)
+                recall.drop()
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*(each for each in others if each is not None))
+
+        asyncio.run(tell())
+        self._asked.clear()
 
     def finish(self) -> None:
         for _ in range(STEPS):
@@ -142,6 +175,8 @@ class World:
                 break
         assert self.engine.idle, "something waits for ever"
         self.ground.check(self.engine)
+        if self._asked:
+            self._tell()
 
     def _check_plugins(self) -> None:
         errors = {key: count for key, count in self._manager.error_counts().items() if count}

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import RedisClusterException, RedisError, ResponseError
 
 from reame_arca.answers.leases import Leases
-from reame_arca.connection import connect
+from reame_arca.connection import OF_A_CLUSTER, connect
 from reame_arca.sealing import Space
 from reame_core.errors import ReameError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reame_arca.connection import Client
     from reame_arca.options import Options
 
+_TROUBLE = (RedisError, RedisClusterException, OSError)
 _AT_ONCE = 1000
 _PINGS = 20
 _PROBE = b"what the doctor writes"
@@ -79,13 +80,28 @@ class Examination:
 
 
 def open_store(options: Options) -> Client:
-    """A patient client. Raises StoreError where it does not answer."""
+    """A patient client. Raises StoreError where it does not answer, or is of another kind than was said."""
     try:
         client = connect(options, options.patience_ms / 1000)
         client.ping()
-    except (RedisError, OSError) as error:
-        raise StoreError(f"the store at {options.address} does not answer: {_one_line(error)}") from None
+    except _TROUBLE as error:
+        text = _one_line(error)
+        if options.cluster and "cluster mode" in text.lower():
+            raise StoreError(
+                f"the store at {options.address} is no cluster: leave out plugins.arca.cluster"
+            ) from None
+        raise StoreError(f"the store at {options.address} does not answer: {text}") from None
+    if not options.cluster and _is_of_a_cluster(client):
+        raise StoreError(f"the store at {options.address} {OF_A_CLUSTER}")
     return client
+
+
+def _is_of_a_cluster(client: Client) -> bool:
+    try:
+        return bool(_info(client, "cluster").get("cluster_enabled"))
+    except _TROUBLE:
+        # Not everybody may ask.
+        return False
 
 
 def use_of(client: Client, options: Options) -> StoreUse:
@@ -99,7 +115,7 @@ def use_of(client: Client, options: Options) -> StoreUse:
                 keys[layer] += 1
                 sizes[layer] += size
         memory, server = _info(client, "memory"), _info(client, "server")
-    except (RedisError, OSError) as error:
+    except _TROUBLE as error:
         raise StoreError(f"the store at {options.address} cannot be looked at: {_one_line(error)}") from None
     return StoreUse(
         options.address,
@@ -121,7 +137,7 @@ def flush(client: Client, options: Options, layer: str | None) -> int:
                 for name in names:
                     pipe.unlink(name)
                 removed += sum(int(count) for count in pipe.execute())
-    except (RedisError, OSError) as error:
+    except _TROUBLE as error:
         raise StoreError(f"the store at {options.address} removes nothing: {_one_line(error)}") from None
     return removed
 
@@ -161,7 +177,7 @@ def _examine_values(client: Client, options: Options, found: Examination) -> Non
         client.set(name, space.seal(name, _PROBE), px=10_000)
         value = client.getrange(name, 0, 4096)
         client.unlink(name)
-    except (RedisError, OSError) as error:
+    except _TROUBLE as error:
         found.add("values", "wrong", f"cannot be written, read and removed: {_one_line(error)}")
         return
     if isinstance(value, bytes) and space.open(name, value) == _PROBE:
@@ -177,11 +193,11 @@ def _examine_locks(client: Client, options: Options, found: Examination) -> None
         taken = client.set(lease.name, lease.token, nx=True, px=10_000)
         lease.release(client)
         gone = client.exists(lease.name) == 0
-    except (RedisError, OSError) as error:
+    except _TROUBLE as error:
         found.add(
             "locks",
             "wrong",
-            f"SET NX and EVAL are needed, or answers_wait_s = 0: {_one_line(error)}",
+            f"SET NX and EVAL are needed, or answers_wait_s = 0 and generations = false: {_one_line(error)}",
         )
         return
     if taken and gone:
@@ -193,7 +209,7 @@ def _examine_locks(client: Client, options: Options, found: Examination) -> None
 def _examine_memory(client: Client, found: Examination) -> None:
     try:
         memory = _info(client, "memory")
-    except (RedisError, OSError) as error:
+    except _TROUBLE as error:
         found.add("memory", "advice", f"it does not say how much it uses: {_one_line(error)}")
         return
     limit, policy = int(memory.get("maxmemory", 0)), str(memory.get("maxmemory_policy", ""))

@@ -70,6 +70,8 @@ def flush(ctx: click.Context, *, layer: str | None, yes: bool, as_json: bool) ->
         _write_json({"removed": removed})
     else:
         write(f"{removed:,} keys removed\n")
+        if layer in (None, "generations"):
+            write("what servers have archived already stays with them: reame palimpsest forget, on each\n")
 
 
 @arca.command()

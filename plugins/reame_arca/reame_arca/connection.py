@@ -10,12 +10,15 @@ from redis.connection import parse_url
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
+from reame_arca.packing import Packer
 from reame_core.errors import ConfigError
 
 if TYPE_CHECKING:
     from reame_arca.options import Options
 
     Client = redis.Redis | redis.RedisCluster
+
+OF_A_CLUSTER = "is one of a cluster: set plugins.arca.cluster = true"
 
 _LEAST_CONNECTIONS = 64
 """More than there are threads that ask: nobody ever waits for a connection."""
@@ -46,6 +49,7 @@ def _settings(options: Options, timeout_s: float) -> dict[str, Any]:
         # Nothing of RESP3 is needed, and RESP2 needs no handshake.
         "protocol": 2,
         "driver_info": None,
+        "command_packer": Packer(),
     }
     if options.username is not None:
         settings["username"] = options.username
@@ -58,7 +62,20 @@ def _settings(options: Options, timeout_s: float) -> dict[str, Any]:
             "ssl_keyfile": options.key_file,
         }
         settings |= {name: file for name, file in files.items() if file is not None}
+        settings["redis_connect_func"] = _ping if options.cluster else _connected
     return settings
+
+
+def _connected(connection: Any) -> None:
+    connection.on_connect()
+    _ping(connection)
+
+
+def _ping(connection: Any) -> None:
+    """What TLS sends by itself behind its handshake comes before an answer: the client, which would take it for
+    the remains of another one, has read it then."""
+    connection.send_command("PING", check_health=False)
+    connection.read_response()
 
 
 def _by_sentinels(options: Options, settings: dict[str, Any]) -> Client:

@@ -8,14 +8,14 @@ that write the same at once do not mix theirs. Everything expires.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 if TYPE_CHECKING:
     from reame_arca.connection import Client
-    from reame_arca.sealing import Space
+    from reame_arca.sealing import Bytes, Space
 
 PIECE = 512 * 1024
 _AT_ONCE = 8
@@ -35,20 +35,21 @@ class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=T
         return [f"{name}:{self.write}:{number}" for number in range(-(-self.size // PIECE))]
 
 
-def write_large(client: Client, space: Space, name: str, payload: bytes | memoryview, ttl_s: float) -> Head:
-    """Store ``payload`` as the value of ``name`` for ``ttl_s`` seconds. Raises what the client raises."""
-    value = memoryview(space.seal(name, payload))
-    head = Head(secrets.token_hex(8), len(value))
+def write_large(client: Client, space: Space, name: str, parts: Sequence[Bytes], ttl_s: float) -> Head:
+    """Store what ``parts`` are together as the value of ``name`` for ``ttl_s`` seconds. Raises what the client
+    raises."""
+    sealed = space.seal_parts(name, parts)
+    head = Head(secrets.token_hex(8), sum(map(len, sealed)))
     ttl = _milliseconds(ttl_s)
-    for number, piece in enumerate(head.pieces(name)):
-        client.set(piece, bytes(value[number * PIECE : (number + 1) * PIECE]), px=ttl)
+    for piece, value in zip(head.pieces(name), _pieces(sealed), strict=True):
+        client.set(piece, value, px=ttl)
     client.set(name, space.seal(name, msgspec.msgpack.encode(head)), px=ttl)
     return head
 
 
 def read_large(
     client: Client, space: Space, name: str, limit: int, go_on: Callable[[], bool] = lambda: True
-) -> bytes | None:
+) -> Bytes | None:
     """The value of ``name``, of at most ``limit`` bytes; None where there is none that is whole and right, or
     where ``go_on``, asked before each round trip, says no. Raises what the client raises."""
     [head] = read_heads(client, space, [name])
@@ -73,11 +74,11 @@ def read_pieces(
     limit: int,
     go_on: Callable[[], bool] = lambda: True,
     ttl_s: float | None = None,
-) -> bytes | None:
+) -> Bytes | None:
     """As ``read_large``, where the head is known. With ``ttl_s`` the value is kept for so long from now on."""
     if not 0 < head.size <= limit + _HEAD_LIMIT:
         return None
-    value = bytearray()
+    value, end = memoryview(bytearray(head.size)), 0
     pieces = head.pieces(name)
     for first in range(0, len(pieces), _AT_ONCE):
         if not go_on():
@@ -89,10 +90,11 @@ def read_pieces(
             for piece in (name, *asked) if ttl_s is not None else ():
                 pipe.pexpire(piece, _milliseconds(ttl_s or 0))
             for found in pipe.execute()[: len(asked)]:
-                if not isinstance(found, bytes) or not found:
+                begin, end = end, end + PIECE if end + PIECE < head.size else head.size
+                if not isinstance(found, bytes) or len(found) != end - begin:
                     return None
-                value += found
-    return space.open(name, memoryview(value)) if len(value) == head.size else None
+                value[begin:end] = found
+    return space.view(name, value)
 
 
 def remove_large(client: Client, name: str, head: Head) -> None:
@@ -113,6 +115,23 @@ def read_small(client: Client, space: Space, name: str, limit: int) -> bytes | N
 def has(client: Client, name: str) -> bool:
     """Whether there is a value of ``name``, right or wrong."""
     return client.exists(name) == 1
+
+
+def _pieces(parts: Sequence[Bytes]) -> Iterator[bytes]:
+    """All of ``parts``, cut anew."""
+    gathered: list[Bytes] = []
+    room = PIECE
+    for part in parts:
+        left = memoryview(part)
+        while left:
+            taken, left = left[:room], left[room:]
+            gathered.append(taken)
+            room -= len(taken)
+            if not room:
+                yield b"".join(gathered)
+                gathered, room = [], PIECE
+    if gathered:
+        yield b"".join(gathered)
 
 
 def _head(space: Space, name: str, value: object) -> Head | None:

@@ -32,10 +32,6 @@ class Later(Generic[Item]):
     def waiting_bytes(self) -> int:
         return self._size
 
-    def has_room(self, size: int) -> bool:
-        """Whether an item of so many bytes would be taken now."""
-        return not self._closing and (not self._waiting or self._size + size <= self._limit)
-
     def put(self, size: int, item: Item) -> bool:
         """Whether it was taken."""
         with self._changed:

@@ -128,6 +128,8 @@ def read_options(table: Mapping[str, object]) -> Options:
         _check_url(options.url)
     if options.cluster and options.sentinels:
         raise ConfigError("plugins.arca.cluster and plugins.arca.sentinels exclude each other")
+    if options.cluster and options.url is not None:
+        _check_cluster_url(options.url)
     for name in options.sentinels or ():
         host, _, port = name.rpartition(":")
         if not host or not port.isdigit():
@@ -149,6 +151,15 @@ def _check_url(url: str) -> None:
         port = -1
     if port is not None and not 0 < port < 65_536:
         raise ConfigError("plugins.arca.url must name a port from 1 to 65535, or none")
+
+
+def _check_cluster_url(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme == "unix" or parts.path.strip("/") not in ("", "0"):
+        raise ConfigError(
+            "plugins.arca.url must name a host and a port where plugins.arca.cluster is set: a cluster has no"
+            " sockets in files and no numbered databases"
+        )
 
 
 def _content(setting: str, file: str) -> str:

@@ -8,7 +8,7 @@ read them.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hmac import compare_digest
 
 from blake3 import blake3
@@ -21,6 +21,8 @@ _TAG = 32
 _SALT = 16
 _NONCE = 12
 _CONTEXT = "reame-arca 2026-11 space"
+
+Bytes = bytes | memoryview
 
 
 class Space:
@@ -50,17 +52,27 @@ class Space:
         """The key in the store for ``material``. Equal only for equal parts; tells nothing of them."""
         return self._prefix + blake3(_joined(*material), key=self._naming).hexdigest()
 
-    def seal(self, name: str, payload: bytes | memoryview) -> bytes:
+    def seal(self, name: str, payload: Bytes) -> bytes:
         """``payload`` as the value of ``name``."""
+        return b"".join(self.seal_parts(name, [payload]))
+
+    def seal_parts(self, name: str, parts: Sequence[Bytes]) -> list[Bytes]:
+        """As ``seal``, of a payload in parts, in parts again: what is large is copied only to be encrypted."""
         if not self._encrypts:
-            return b"".join((_PLAIN, self._tag(name, payload), payload))
+            return [_PLAIN, self._tag(name, parts), *parts]
         salt, nonce = os.urandom(_SALT), os.urandom(_NONCE)
         # A key for each value: random nonces under one key would run out after 2^32 values.
         key = blake3(salt, key=self._sealing).digest()
-        return _ENCRYPTED + salt + nonce + AESGCM(key).encrypt(nonce, payload, _ENCRYPTED + name.encode())
+        payload = parts[0] if len(parts) == 1 else b"".join(parts)
+        return [_ENCRYPTED, salt, nonce, AESGCM(key).encrypt(nonce, payload, _ENCRYPTED + name.encode())]
 
-    def open(self, name: str, value: bytes | memoryview) -> bytes | None:
+    def open(self, name: str, value: Bytes) -> bytes | None:
         """The payload; None for anything that was not sealed here for this name."""
+        payload = self.view(name, value)
+        return None if payload is None else bytes(payload)
+
+    def view(self, name: str, value: Bytes) -> Bytes | None:
+        """As ``open``, not copied where that need not be."""
         kind, body = bytes(value[:4]), memoryview(value)[4:]
         if self._encrypts:
             if kind != _ENCRYPTED or len(body) < _SALT + _NONCE:
@@ -68,17 +80,18 @@ class Space:
             key = blake3(body[:_SALT], key=self._sealing).digest()
             nonce, sealed = body[_SALT : _SALT + _NONCE], body[_SALT + _NONCE :]
             try:
-                return AESGCM(key).decrypt(bytes(nonce), bytes(sealed), _ENCRYPTED + name.encode())
+                return AESGCM(key).decrypt(nonce, sealed, _ENCRYPTED + name.encode())
             except InvalidTag:
                 return None
         tag, payload = body[:_TAG], body[_TAG:]
-        if kind != _PLAIN or not compare_digest(tag, self._tag(name, payload)):
+        if kind != _PLAIN or not compare_digest(tag, self._tag(name, [payload])):
             return None
-        return bytes(payload)
+        return payload
 
-    def _tag(self, name: str, payload: bytes | memoryview) -> bytes:
+    def _tag(self, name: str, parts: Sequence[Bytes]) -> bytes:
         tagged = blake3(_joined(_PLAIN, name.encode()), key=self._sealing)
-        tagged.update(payload)
+        for part in parts:
+            tagged.update(part)
         return tagged.digest()
 
 

@@ -17,10 +17,10 @@ from concurrent.futures import TimeoutError as NotInTime
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from redis.exceptions import OutOfMemoryError, ReadOnlyError, ResponseError
+from redis.exceptions import MovedError, OutOfMemoryError, ReadOnlyError, ResponseError
 
 from reame_arca.breaker import CircuitBreaker
-from reame_arca.connection import connect
+from reame_arca.connection import OF_A_CLUSTER, connect
 from reame_arca.counts import Counts
 from reame_arca.later import Later
 
@@ -71,6 +71,7 @@ class Store:
         self._connecting = threading.Lock()
         self._askers = ThreadPoolExecutor(_ASKERS, "reame-arca-ask")
         self._full_until = 0.0
+        self._told_of_cluster = False
         self._closing = threading.Event()
         self._opened = threading.Event()
         self._later = Later(queue_bytes, self._write)
@@ -183,6 +184,9 @@ class Store:
             self.counts.add("errors", "refused")
             if isinstance(error, OutOfMemoryError | ReadOnlyError):
                 self._full_until = monotonic() + _PAUSE_WHEN_FULL_S
+            if isinstance(error, MovedError) and not self._told_of_cluster:
+                self._told_of_cluster = True
+                log.warning("the store at %s %s; little is shared until then", self.address, OF_A_CLUSTER)
             raise Refused(_one_line(error)) from None
         # A store that talks nonsense makes the client raise anything.
         except Exception as error:

@@ -10,8 +10,16 @@ from pathlib import Path
 import pytest
 import redis
 from click.testing import CliRunner, Result
+from reame_arca.administration import flush
+from reame_arca.answers import layer as answers
+from reame_arca.blocks import layer as blocks
+from reame_arca.generations import layer as generations
+from reame_arca.options import Options
+from reame_arca.wishes import LAYERS
 
+from plugins.reame_arca.tests.blocks.members import member
 from plugins.reame_arca.tests.real_store import RealStore, free_port
+from plugins.reame_diskkv.tests.driver import words
 from reame_core.cli.app import reame
 
 Invoke = Callable[..., Result]
@@ -72,8 +80,21 @@ def test_flush_removes_what_is_ours(invoke: Invoke, client: redis.Redis) -> None
     refused = invoke("flush", stdin="n\n")
     assert refused.exit_code != 0
     assert client.exists("reame:blocks:1")
+    assert json.loads(invoke("flush", "--layer", "blocks", "--yes", "--json").output) == {"removed": 1}
+    client.set("reame:blocks:1", b"x")
     assert "2 keys removed" in invoke("flush", "--yes").output
     assert client.keys("*") == [b"another"]
+
+
+def test_layers_are_called_what_their_keys_begin_with(store: RealStore, tmp_path: Path) -> None:
+    assert {answers.LAYER, blocks.LAYER, generations.LAYER} <= set(LAYERS)
+    options = Options(url=store.url)
+    with member(tmp_path, store.url) as server, store.client() as found:
+        server.ask(words(40))
+        assert store.names()
+        assert flush(found, options, "answers") == 0
+        assert flush(found, options, "blocks") > 0
+        assert not store.names()
 
 
 def test_a_healthy_store(invoke: Invoke, store: RealStore, monkeypatch: pytest.MonkeyPatch) -> None:

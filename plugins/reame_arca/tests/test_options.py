@@ -28,6 +28,8 @@ URL = "redis://127.0.0.1"
         ({"secret": "short"}, "secret"),
         ({"secret_file": "/nonexistent"}, "cannot be read"),
         ({"password": "a", "password_file": "b"}, "exclude each other"),
+        ({"cluster": True, "url": "unix:///run/x"}, "must name a host and a port where"),
+        ({"cluster": True, "url": URL + "/3"}, "must name a host and a port where"),
         ({"cluster": True, "sentinels": ["a:1"]}, "exclude each other"),
         ({"sentinels": ["a"]}, "must hold HOST:PORT"),
         ({"answers": "perhaps"}, "answers must be true or false"),

@@ -184,7 +184,7 @@ def test_nothing_waits_for_a_closed_store(shared: Store) -> None:
 @pytest.mark.parametrize("size", [0, 1, PIECE - 100, PIECE, 10 * PIECE + 7])
 def test_large_values_come_back_whole(shared: Store, store: RealStore, size: int) -> None:
     payload = bytes(range(256)) * (size // 256) + bytes(size % 256)
-    shared.ask(lambda client: write_large(client, SPACE, NAME, payload, 100), 20)
+    shared.ask(lambda client: write_large(client, SPACE, NAME, [payload], 100), 20)
     assert shared.ask(lambda client: has(client, NAME))
     assert shared.ask(lambda client: read_large(client, SPACE, NAME, size), 20) == payload
     with store.client() as client:
@@ -194,7 +194,7 @@ def test_large_values_come_back_whole(shared: Store, store: RealStore, size: int
 @pytest.mark.parametrize("spoil", ["a piece is gone", "a piece is another", "pieces are exchanged", "the head"])
 def test_spoilt_large_values_are_none(shared: Store, store: RealStore, spoil: str) -> None:
     payload = bytes(3 * PIECE)
-    shared.ask(lambda client: write_large(client, SPACE, NAME, payload, 100), 20)
+    shared.ask(lambda client: write_large(client, SPACE, NAME, [payload], 100), 20)
     pieces = [name for name in store.names() if name != NAME]
     with store.client() as client:
         if spoil == "a piece is gone":
@@ -209,7 +209,7 @@ def test_spoilt_large_values_are_none(shared: Store, store: RealStore, spoil: st
 
 
 def test_values_above_the_limit_are_not_read(shared: Store) -> None:
-    shared.ask(lambda client: write_large(client, SPACE, NAME, bytes(PIECE), 100), 20)
+    shared.ask(lambda client: write_large(client, SPACE, NAME, [bytes(PIECE)], 100), 20)
     assert shared.ask(lambda client: read_large(client, SPACE, NAME, PIECE // 2), 20) is None
     shared.ask(lambda client: client.set("y", SPACE.seal("y", bytes(5000))))
     assert shared.ask(lambda client: read_small(client, SPACE, "y", 1000)) is None
@@ -224,5 +224,5 @@ def test_values_of_another_kind_are_refused(shared: Store) -> None:
 
 
 def test_reading_stops_when_nobody_wants_to_go_on(shared: Store) -> None:
-    shared.ask(lambda client: write_large(client, SPACE, NAME, bytes(PIECE), 100), 20)
+    shared.ask(lambda client: write_large(client, SPACE, NAME, [bytes(PIECE)], 100), 20)
     assert shared.ask(lambda client: read_large(client, SPACE, NAME, PIECE, lambda: False), 20) is None

@@ -200,7 +200,12 @@ class Answers:
         if case.given_up or not self._options.answers_wait_s or not self._store.takes_values:
             return None
         lease = self._leases.new(case.lock)
-        taken, payload = self._store.ask(lambda client: self._lock_and_read(client, case, lease))
+        try:
+            taken, payload = self._store.ask(lambda client: self._lock_and_read(client, case, lease))
+        except Unavailable:
+            # It may have been taken all the same, and nobody is to wait for it.
+            self._store.later(len(lease.name), lease.release)
+            raise
         if taken:
             answer = self._answer(payload, case, question)
             if answer is not None or case.given_up:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from reame_arca.store import Store
 
 _IF_MINE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call({}) end return 0"
-_RENEW = _IF_MINE.format("'pexpire', KEYS[1], ARGV[2]")
-_RELEASE = _IF_MINE.format("'del', KEYS[1]")
+RENEW = _IF_MINE.format("'pexpire', KEYS[1], ARGV[2]")
+RELEASE = _IF_MINE.format("'del', KEYS[1]")
 _LONGEST_S = 3600.0
 """After which nobody is believed to compute any more."""
 
@@ -31,7 +31,7 @@ class Lease:
 
     def release(self, client: Client) -> None:
         """Give it up, unless somebody else has it by now. Raises what the client raises."""
-        client.eval(_RELEASE, 1, self.name, self.token)
+        client.eval(RELEASE, 1, self.name, self.token)
 
 
 class Leases:
@@ -94,7 +94,7 @@ class Leases:
     def _renew(self, lease: Lease) -> None:
         try:
             kept = self._store.patiently(
-                lambda client: client.eval(_RENEW, 1, lease.name, lease.token, str(self.milliseconds))
+                lambda client: client.eval(RENEW, 1, lease.name, lease.token, str(self.milliseconds))
             )
         except Unavailable:
             return

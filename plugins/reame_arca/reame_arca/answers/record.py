@@ -23,15 +23,15 @@ MOST_RAW_BYTES = 64 * 1024 * 1024
 """Of a record before it is compressed."""
 
 
-class _Logprob(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class _Logprob(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     token: int
     logprob: float
     top: list[tuple[int, float]]
 
 
-class _Delta(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class _Delta(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     text: str
-    tokens: list[int]
+    tokens: tuple[int, ...]
     logprobs: list[_Logprob]
 
 
@@ -96,18 +96,23 @@ def answer_of(record: Record, question: Question, vocabulary: int) -> list[Answe
         return None
     return [
         AnsweredChoice(
-            tuple(_told(delta) for delta in choice.deltas), choice.reason, choice.completion, choice.stopped_by
+            tuple([_told(number, delta) for delta in choice.deltas]),
+            choice.reason,
+            choice.completion,
+            choice.stopped_by,
         )
-        for choice in record.choices
+        for number, choice in enumerate(record.choices)
     ]
 
 
 def _possible(choice: _Choice, question: Question, vocabulary: int) -> bool:
-    wanted = question.request.logprobs
-    delivered = sum(len(delta.tokens) for delta in choice.deltas)
-    return delivered <= choice.completion <= question.room and all(
-        _all_known(delta.tokens, vocabulary)
-        and len(delta.logprobs) == (0 if wanted is None else len(delta.tokens))
+    tokens = [token for delta in choice.deltas for token in delta.tokens]
+    if not len(tokens) <= choice.completion <= question.room or not _all_known(tokens, vocabulary):
+        return False
+    if question.request.logprobs is None:
+        return not any(delta.logprobs for delta in choice.deltas)
+    return all(
+        len(delta.logprobs) == len(delta.tokens)
         and all(
             _all_known([each.token, *(token for token, _ in each.top)], vocabulary) for each in delta.logprobs
         )
@@ -121,9 +126,11 @@ def _all_known(tokens: Sequence[int], vocabulary: int) -> bool:
 
 def _delta(delta: TextDelta) -> _Delta:
     logprobs = [_Logprob(each.token, each.logprob, list(each.top)) for each in delta.logprobs]
-    return _Delta(delta.text, list(delta.tokens), logprobs)
+    return _Delta(delta.text, tuple(delta.tokens), logprobs)
 
 
-def _told(delta: _Delta) -> TextDelta:
+def _told(choice: int, delta: _Delta) -> TextDelta:
+    if not delta.logprobs:
+        return TextDelta(choice, delta.text, delta.tokens)
     logprobs = tuple(TokenLogprob(each.token, each.logprob, tuple(each.top)) for each in delta.logprobs)
-    return TextDelta(0, delta.text, tuple(delta.tokens), logprobs)
+    return TextDelta(choice, delta.text, delta.tokens, logprobs)

@@ -183,7 +183,7 @@ class SharedBlocks:
         self._counts.add("block_bytes", "fetched", len(data))
         return data
 
-    def _fetch(self, client: Client, block: FarBlock, go_on: Callable[[], bool]) -> bytes | None:
+    def _fetch(self, client: Client, block: FarBlock, go_on: Callable[[], bool]) -> Bytes | None:
         root = block.link.root
         name, space = self._names.block(root, block.key), self._names.space(root)
         known = self._known.get(block.key)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reame.plugins.arca")
 
+LAYER = "blocks"
 _DAY = 86_400.0
 _PATIENCE_AT_END = 2.0
 _OUTCOMES = (
@@ -63,7 +64,7 @@ class Blocks:
 
         options = self._options
         # A root stands for the model, its build and settings, and the tenant.
-        names = Names(lambda root: self._space("l3", root.hex()))
+        names = Names(lambda root: self._space(LAYER, root.hex()))
         ttl = options.blocks_ttl_days * _DAY
         limit = int(options.blocks_max_mb * 1e6)
 

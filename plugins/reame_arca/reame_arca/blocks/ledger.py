@@ -27,8 +27,8 @@ class Ledger:
     """For one thread. ``limit`` bytes may all blocks have; ``now`` tells seconds since 1970."""
 
     def __init__(self, prefix: str, limit: int, ttl_s: float, now: Callable[[], float] = time) -> None:
-        self._name = f"{prefix}:l3:ledger"
-        self._turn = f"{prefix}:l3:turn"
+        self._name = f"{prefix}:blocks:ledger"
+        self._turn = f"{prefix}:blocks:turn"
         self._limit = limit
         self._ttl = ttl_s
         self._now = now

@@ -31,7 +31,8 @@ _MOST_CHILDREN = 4096
 @dataclass(frozen=True, slots=True)
 class _Offer:
     block: Block
-    data: bytes
+    parts: tuple[Bytes, ...]
+    size: int
 
 
 class Publisher:
@@ -64,8 +65,7 @@ class Publisher:
             self._counts.add("blocks", "not tried")
         elif size > self._limit:
             self._counts.add("blocks", "too large")
-        # Looked at before the file is copied.
-        elif not self._later.has_room(size) or not self._later.put(size, _Offer(block, b"".join(parts))):
+        elif not self._later.put(size, _Offer(block, tuple(parts), size)):
             self._counts.add("blocks", "dropped")
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -89,7 +89,7 @@ class Publisher:
             return
         self._counts.add("blocks", "published" if written else "known")
         if written:
-            self._counts.add("block_bytes", "published", len(offer.data))
+            self._counts.add("block_bytes", "published", offer.size)
 
     def _write(self, client: Client, offer: _Offer) -> bool:
         block = offer.block
@@ -99,11 +99,11 @@ class Publisher:
             return False
         children = self._names.children(block.root, block.parent)
         trail = self._names.trail(block.root, block.parent, block.tokens)
-        member = Member(trail, block.key, len(offer.data))
+        member = Member(trail, block.key, offer.size)
         shorter, covering = self._neighbours(client, children, trail)
         if covering and has(client, self._names.block(block.root, covering.key)):
             return False
-        head = write_large(client, space, name, offer.data, self._ttl)
+        head = write_large(client, space, name, offer.parts, self._ttl)
         with client.pipeline(transaction=False) as pipe:
             pipe.zadd(children, {member.encode(): 0})
             pipe.pexpire(children, int(1000 * self._ttl))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from reame_arca.background import be_nice
 from reame_arca.generations.messages import from_message
+from reame_arca.generations.reading import read_entries
 from reame_arca.store import Unavailable
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ log = logging.getLogger("reame.plugins.arca")
 BATCH = 64
 _PAUSE_S = 1.0
 """After something went wrong."""
-_LONGEST_BLOCK_S = 0.5
-"""How long the store holds a question back until there is news; closing waits for it."""
+_NO_NEWS_S = 0.25
+"""Between two looks at a stream that has nothing new."""
 _SHARE = 0.2
 """Of one core, at most, is spent on catching up."""
 _IDENTITY_AGAIN_S = 15.0
@@ -58,7 +59,7 @@ class Stream:
 
 
 class Follower:
-    """``start`` begins to follow. ``wake`` is for tests: the next question is asked at once."""
+    """``start`` begins to follow."""
 
     def __init__(
         self,
@@ -115,21 +116,16 @@ class Follower:
         started = self._clock()
         identity = self._identified_store(started)
         position = self._position.get(identity)
-        entries = self._store.patiently(lambda client: self._read(client, position))
+        entries = self._store.patiently(lambda client: read_entries(client, self._stream.name, position, BATCH))
         if not entries:
-            return 0.0
+            return _NO_NEWS_S
         read = self._clock()
-        generations = [found for _, fields in entries if (found := self._opened(fields)) is not None]
+        generations = [found for each in entries if (found := self._opened(each.value)) is not None]
         if not self._add(generations):
             return _PAUSE_S
-        self._position.set(identity, entries[-1][0].decode())
+        self._position.set(identity, entries[-1].id)
         # In between it is the users' machine.
         return (self._clock() - read) * (1 / _SHARE - 1)
-
-    def _read(self, client: Client, position: str) -> list[tuple[bytes, Any]]:
-        block = int(1000 * min(_LONGEST_BLOCK_S, self._store.patience_s / 2)) or 1
-        answer: Any = client.xread({self._stream.name: position}, count=BATCH, block=block)
-        return [entry for _, entries in answer or () for entry in entries]
 
     def _identified_store(self, now: float) -> str:
         if self._identity is None or now - self._identified > _IDENTITY_AGAIN_S:
@@ -151,8 +147,8 @@ class Follower:
             return secrets.token_hex(16)
         return found.decode()
 
-    def _opened(self, fields: object) -> SharedGeneration | None:
-        found = from_message(self._stream.space, self._stream.name, fields)
+    def _opened(self, value: bytes) -> SharedGeneration | None:
+        found = from_message(self._stream.space, self._stream.name, value)
         if found is None:
             self._counts.add("generations", "damaged")
             return None

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("reame.plugins.arca")
 
-LARGEST = 256 * 1024
-"""Bytes of a generation that is published: sixty thousand tokens."""
+LAYER = "generations"
 _DAY = 86_400.0
 _PATIENCE_AT_END = 12.0
 _OUTCOMES = (
@@ -66,7 +65,7 @@ class Generations:
         from reame_arca.generations.following import Follower, Stream
         from reame_arca.generations.position import Position
 
-        space = self._space("l4", "", {"tokenizer": archive.tokenizer})
+        space = self._space(LAYER, "", {"tokenizer": archive.tokenizer})
         ttl = self._options.generations_ttl_days * _DAY
         stream = self._stream = Stream(space.name(b"generations"), space, ttl)
         self._archive = archive
@@ -80,7 +79,7 @@ class Generations:
 
     def _publish(self, generation: SharedGeneration) -> None:
         """On the archive's thread."""
-        from reame_arca.generations.messages import to_message
+        from reame_arca.generations.messages import LARGEST, to_message
 
         stream, position = self._stream, self._position
         assert stream is not None

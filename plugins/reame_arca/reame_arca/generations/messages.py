@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from reame_arca.sealing import Space
 
 FIELD = b"g"
+LARGEST = 256 * 1024
+"""Bytes of a generation that is published: sixty thousand tokens."""
+LARGEST_VALUE = LARGEST + 1024
+"""Of the value of an entry, with all that it is wrapped in."""
 
 
 class _Message(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
@@ -26,10 +30,9 @@ def to_message(space: Space, stream: str, sender: str, generation: SharedGenerat
     return {FIELD: space.seal(stream, msgspec.msgpack.encode(payload))}
 
 
-def from_message(space: Space, stream: str, fields: object) -> tuple[str, SharedGeneration] | None:
+def from_message(space: Space, stream: str, value: bytes) -> tuple[str, SharedGeneration] | None:
     """(its sender, the generation); None for what nobody has sealed for this stream."""
-    value = fields.get(FIELD) if isinstance(fields, dict) else None
-    payload = space.open(stream, value) if isinstance(value, bytes) else None
+    payload = space.open(stream, value)
     if payload is None:
         return None
     try:

@@ -89,7 +89,7 @@ def test_the_end_of_a_text_that_has_grown_takes_no_room(members: Any, store: Rea
     sizes = set()
     for _ in range(5):
         history = (*history, *first.ask(history, 2).tokens)
-        sizes.add(len(store.names("reame:l3:*")))
+        sizes.add(len(store.names("reame:blocks:*")))
     assert len(sizes) == 1
 
 
@@ -198,7 +198,7 @@ def test_it_throws_away_what_it_likes(members: Any, store: RealStore) -> None:
     first, second = members("a"), members("b")
     first.ask(LONG)
     with store.client() as client:
-        pieces = [name for name in store.names("reame:l3:*:*") if name.count(":") == 4]
+        pieces = [name for name in store.names("reame:blocks:*:*") if name.count(":") == 4]
         for name in pieces[::2]:
             client.delete(name)
     answer = second.ask(LONG)
@@ -242,7 +242,7 @@ def test_it_is_far_away(proxy: Proxy, members: Any) -> None:
 def test_bits_that_have_flipped(members: Any, store: RealStore, arca: dict[str, Any], at: float) -> None:
     members("a", arca=arca).ask(LONG)
     with store.client() as client:
-        for name in store.names("reame:l3:*"):
+        for name in store.names("reame:blocks:*"):
             if client.type(name) == b"string":
                 value = bytearray(client.get(name))
                 value[int(at * len(value))] ^= 8
@@ -259,7 +259,7 @@ def test_values_in_each_other_s_place(members: Any, store: RealStore) -> None:
     first = members("a")
     first.ask(LONG)
     with store.client() as client:
-        heads = [name for name in store.names("reame:l3:*") if name.count(":") == 2]
+        heads = [name for name in store.names("reame:blocks:*") if name.count(":") == 2]
         heads = [name for name in heads if client.type(name) == b"string"]
         values = [client.get(name) for name in heads]
         for name, value in zip(heads, values[1:] + values[:1], strict=True):
@@ -276,12 +276,12 @@ def test_a_block_that_somebody_poisoned_with_the_right_checksums(members: Any, s
     first = members("a")
     first.ask(other)
     files = sorted((first.server.service.cache.store.folder.path / "blocks").glob("*/*.kv"))
-    names = Names(lambda root: Space("reame", "l3", {}, root.hex(), None))
+    names = Names(lambda root: Space("reame", "blocks", {}, root.hex(), None))
     root = root_key(NAMESPACE, "", BLOCK)
     key = child_key(root, encode(np.array(LONG[:BLOCK], np.int32)))
     for path in files:
         with store.client() as client:
-            write_large(client, names.space(root), names.block(root, key), path.read_bytes(), 100)
+            write_large(client, names.space(root), names.block(root, key), [path.read_bytes()], 100)
         second = members(f"b{path.stem}")
         answer = second.ask(LONG)
         assert right(answer, LONG)
@@ -293,7 +293,7 @@ def test_large_blocks_come_in_pieces(members: Any, store: RealStore) -> None:
     first = members("a", backend=PaddedBackend(cells=512, pad=100_000))
     second = members("b", backend=PaddedBackend(cells=512, pad=100_000))
     first.ask(LONG[:40])
-    assert any(name.endswith(":2") for name in store.names("reame:l3:*")), "more than two pieces"
+    assert any(name.endswith(":2") for name in store.names("reame:blocks:*")), "more than two pieces"
     answer = second.ask(LONG[:40])
     assert right(answer, LONG[:40])
     assert answer.restored == 39
@@ -325,7 +325,7 @@ def test_what_was_not_used_for_longest_makes_room(members: Any, store: RealStore
     assert first.counts.get("blocks", "made room") > 0
     with store.client() as client:
         held = sum(
-            client.strlen(name) for name in store.names("reame:l3:*:*") if client.type(name) == b"string"
+            client.strlen(name) for name in store.names("reame:blocks:*:*") if client.type(name) == b"string"
         )
     assert held < 0.03e6 * 1.3
     latest = words(100, 11)
@@ -344,6 +344,6 @@ def test_a_ledger_that_somebody_scribbled_in(store: RealStore) -> None:
     ledger = Ledger("reame", 1000, 1000)
     now = time()
     with store.client() as client:
-        client.zadd("reame:l3:ledger", {b"\xff\xfe": now - 3, b"no entry": now - 2, b"9999 x y": now - 1})
+        client.zadd("reame:blocks:ledger", {b"\xff\xfe": now - 3, b"no entry": now - 2, b"9999 x y": now - 1})
         assert ledger.wrote(client, "name", Head("abcd", 10)) == 3
-        assert client.zrange("reame:l3:ledger", 0, -1) == [b"10 abcd name"]
+        assert client.zrange("reame:blocks:ledger", 0, -1) == [b"10 abcd name"]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from reame_arca.generations.following import BATCH
-from reame_arca.generations.messages import FIELD, from_message, to_message
+from reame_arca.generations.messages import FIELD, LARGEST_VALUE, from_message, to_message
+from reame_arca.generations.reading import read_entries
 from reame_arca.sealing import Space
 from reame_palimpsest.frames import encode
 from reame_palimpsest.generations import content_id
@@ -43,7 +44,7 @@ def number(salt: int) -> Any:
 
 
 def stream_of(store: RealStore) -> str:
-    [name] = [name for name in store.names("reame:l4:*") if not name.endswith(":identity")]
+    [name] = [name for name in store.names("reame:generations:*") if not name.endswith(":identity")]
     return name
 
 
@@ -183,7 +184,7 @@ def test_a_request_that_shares_nothing(members: Any, store: RealStore) -> None:
     first = members("a")
     first.ask(replace(ASKED, extra={"arca": {"generations": False}}))
     assert first.held == 1
-    assert not [name for name in store.names("reame:l4:*") if not name.endswith(":identity")]
+    assert not [name for name in store.names("reame:generations:*") if not name.endswith(":identity")]
 
 
 def test_the_store_learns_no_words(members: Any, store: RealStore) -> None:
@@ -249,7 +250,7 @@ def test_cut_short_while_nobody_looked(tmp_path: Path, store: RealStore) -> None
 
 
 def test_the_stream_does_not_grow_for_ever(members: Any, store: RealStore) -> None:
-    space = Space("reame", "l4", {"tokenizer": "x"}, "", None)
+    space = Space("reame", "generations", {"tokenizer": "x"}, "", None)
     first = members("a", arca={"generations_max": 100})
     offered = first.generations._archive
     assert isinstance(offered, SharedArchive)
@@ -258,7 +259,7 @@ def test_the_stream_does_not_grow_for_ever(members: Any, store: RealStore) -> No
     assert first.store.flush(30)
     assert 100 <= len(entries(store)) < 300
     with store.client() as client:
-        assert all(client.pttl(name) > 0 for name in store.names("reame:l4:*"))
+        assert all(client.pttl(name) > 0 for name in store.names("reame:generations:*"))
     assert space is not None
 
 
@@ -301,11 +302,12 @@ def test_messages_that_nobody_has_sealed(members: Any, store: RealStore) -> None
     name = stream_of(store)
     [(_, fields)] = entries(store)
     sealed = fields[FIELD]
-    forged = Space("reame", "l4", {"tokenizer": "x"}, "", None)
+    forged = Space("reame", "generations", {"tokenizer": "x"}, "", None)
     [made] = random_generations(1, words=200)
     with store.client() as client:
-        for value in (b"", b"garbage", sealed[:-1], sealed[:40] + bytes([sealed[40] ^ 1]) + sealed[41:], sealed * 2):
-            client.xadd(name, {FIELD: value or b"\0"})
+        flipped = sealed[:40] + bytes([sealed[40] ^ 1]) + sealed[41:]
+        for value in (b"\0", b"garbage", sealed[:-1], flipped, sealed * 2):
+            client.xadd(name, {FIELD: value})
         client.xadd(name, {b"other": sealed})
         shared = SharedGeneration("0" * 32, content_id(made).hex(), encode(made))
         client.xadd(name, to_message(forged, name, "somebody", shared))
@@ -372,10 +374,35 @@ def test_an_archive_that_fails_at_one_generation_takes_the_others(
 
 
 def test_messages_come_back_as_they_were() -> None:
-    space = Space("reame", "l4", {"tokenizer": "x"}, "", b"a secret of the user's")
+    space = Space("reame", "generations", {"tokenizer": "x"}, "", b"a secret of the user's")
     [made] = random_generations(1)
     shared = SharedGeneration("0" * 32, content_id(made).hex(), encode(made))
     message = to_message(space, "stream", "sender", shared)
-    assert from_message(space, "stream", message) == ("sender", shared)
-    assert from_message(space, "another stream", message) is None
-    assert from_message(space, "stream", None) is None
+    value = message[FIELD]
+    assert from_message(space, "stream", value) == ("sender", shared)
+    assert from_message(space, "another stream", value) is None
+    assert from_message(space, "stream", b"") is None
+
+
+def test_entries_of_any_size_are_never_asked_for(store: RealStore) -> None:
+    with store.client() as client:
+        for value in (b"x" * (LARGEST_VALUE + 1), b"x" * LARGEST_VALUE, b"y"):
+            client.xadd("stream", {FIELD: value})
+        client.xadd("stream", {FIELD: b"z", b"more": b"x" * 1000})
+        names = [entry.decode() for entry, _ in client.xrange("stream")]
+        found = read_entries(client, "stream", "0-0", 10)
+        assert [len(each.value) for each in found] == [0, LARGEST_VALUE, 1, 0]
+        assert [each.id for each in found] == names
+        assert [each.id for each in read_entries(client, "stream", names[0], 2)] == names[1:3]
+        assert read_entries(client, "stream", names[-1], 10) == []
+
+
+def test_entries_that_are_too_large_are_passed_over(members: Any, store: RealStore) -> None:
+    first, second = members("a"), members("b")
+    first.ask(number(0))
+    second.holds(1)
+    with store.client() as client:
+        client.xadd(stream_of(store), {FIELD: bytes(LARGEST_VALUE + 1)})
+    first.ask(number(1))
+    second.holds(2)
+    assert second.count("damaged") == 1
