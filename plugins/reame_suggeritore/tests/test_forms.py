@@ -116,6 +116,54 @@ class TestTables:
         assert proposed(rows) == "| 3  | "
         assert proposed(rows + "|") == " 3  | "
 
+    def test_a_rule_with_miscounted_dashes_goes_on(self) -> None:
+        assert proposed(self.HEAD + "|-----|") == "--------|\n|"
+        assert proposed(self.HEAD + "|-------") == "|--------|\n|"
+        assert proposed(self.HEAD + "|------|--------|--------|") is NOTHING
+
+    def test_behind_the_first_row_comes_a_row_not_another_rule(self) -> None:
+        assert proposed(self.HEAD + "|---|---|\n| Ash | 21 |\n") == "|"
+
+    def test_a_wide_cell_does_not_widen_the_next_one(self) -> None:
+        rows = "| Tree  | High |\n|-------|------|\n| Ash   | 21   |\n| Horse chestnut | 19   |\n"
+        assert (proposed(rows + "| Elm") or "").startswith("   | ")
+
+    def test_the_same_cell_is_padded_in_the_same_way(self) -> None:
+        rows = "| Wood   | No |\n|--------|----|\n| hard   | 7  |\n| soft  | 9  |\n| hard"
+        assert (proposed(rows) or "").startswith("   | ")
+
+    def test_a_cell_that_begins_like_one_above(self) -> None:
+        rows = "| Tree | From |\n|---|---|\n| Ash | Old Europe |\n| Oak | Asia |\n| Elm | Old"
+        draft = drafted(rows)
+        assert draft is not None
+        assert draft.label == "tables again"
+        assert proposed(rows) == " Europe |\n|"
+
+    def test_cells_that_mostly_say_the_same_are_filled_in(self) -> None:
+        rows = (
+            "| Tree | Wood | No |\n|---|---|---|\n| Ash | hard | 5 |\n| Fir | soft | 4 |\n| Oak | hard | 3 |\n"
+        )
+        rows += "| Elm | hard | 6 |\n| Yew"
+        assert proposed(rows) == " | hard | "
+
+    def test_digits_that_most_begin_with(self) -> None:
+        rows = "| Tree | Year |\n|---|---|\n| Ash | 1991 |\n| Oak | 1985 |\n| Elm"
+        assert proposed(rows) == " | 19"
+
+    def test_numbers_of_one_shape_are_known_to_end(self) -> None:
+        rows = "| Tree | Year |\n|---|---|\n| Ash | 1991 |\n| Oak | 1985 |\n| Elm | 1990"
+        draft = drafted(rows)
+        assert draft is not None
+        assert draft.label == "tables"
+        assert proposed(rows) == " |\n|"
+
+    def test_numbers_that_count_are_not_cut_short(self) -> None:
+        rows = "| Tree | No |\n|---|---|\n| Ash | 8 |\n| Oak | 9 |\n| Elm | 1"
+        assert proposed(rows) == "0 |\n|"
+
+    def test_the_first_row_tells_nothing_of_numbers(self) -> None:
+        assert proposed(self.HEAD + "|---|---|\n| Ash | 2") is NOTHING
+
     def test_a_lone_pipe_is_no_table(self) -> None:
         assert proposed("a | b\n") is NOTHING
 

@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reame_suggeritore.options import SuggeritoreOptions
-from reame_suggeritore.proposals.fields import Field, chance_of_end, divide, expected_value, literal_ahead
+from reame_suggeritore.proposals.echo import Echo
+from reame_suggeritore.proposals.ends import chance_of_end, is_settled, literal_ahead
+from reame_suggeritore.proposals.fields import Field, divide
 from reame_suggeritore.proposals.ordinals import following, is_label, style_of
-from reame_suggeritore.proposals.page import Page
+from reame_suggeritore.proposals.page import Line, Page
 from reame_suggeritore.proposals.prompt import Prompt
 from reame_suggeritore.proposals.prompter import Prompter
 from reame_suggeritore.proposals.sequence import BLANK, PLAIN, next_kind
+from reame_suggeritore.proposals.values import expected_value, likely_digits, likely_value, resumed
 
-from plugins.reame_suggeritore.tests.texts import BACKEND, CONTEXT, Sequence, chat
+from plugins.reame_suggeritore.tests.texts import BACKEND, CONTEXT, Sequence, chat, proposed
 from reame_core.config.plugin_options import read_options
 from reame_core.errors import ConfigError
 from reame_core.testing import fake_vocabulary as vocabulary
@@ -71,12 +74,35 @@ class TestFields:
         earlier = [Field("ash", 1), Field("oak", 1), Field("hazel", 2)]
         assert chance_of_end(Field("elm", 1), earlier) > chance_of_end(Field("x", 1), [Field("hazel", 2)] * 3)
 
+    def test_numbers_with_as_many_decimals_are_complete(self) -> None:
+        earlier = [Field("8.4", 3), Field("60.5", 4)]
+        assert is_settled(Field("109.7", 5), earlier)
+        assert not is_settled(Field("109", 3), earlier)
+        assert not is_settled(Field("109.", 4), earlier)
+        assert not is_settled(Field("ash", 1), [Field("oak", 1)])
+
+    def test_a_name_of_as_many_words_as_the_others(self) -> None:
+        earlier = [Field("James Gosling", 2), Field("Rob Pike", 1), Field("Guido van Rossum", 2)]
+        assert chance_of_end(Field("Brendan", 1), earlier) < 0.15
+        assert chance_of_end(Field("Brendan Eich", 2), earlier) > 0.25
+
+    def test_a_last_word_that_is_much_shorter_than_all_others_is_hardly_one(self) -> None:
+        earlier = [Field("Guitar", 1), Field("Piano", 1)]
+        assert chance_of_end(Field("Dr", 1), earlier) < 0.7 * chance_of_end(Field("Drum", 1), earlier)
+
+    def test_the_tokens_of_a_field_are_those_of_its_last_word(self) -> None:
+        line = Line("- Guido van Rossum", [1, 4, 7, 11, 15, 18])
+        field = Field.of(line, 2, 18)
+        assert (field.text, field.words, field.last_word, field.tokens) == ("Guido van Rossum", 3, "Rossum", 2)
+
     def test_the_point_in_numbers_of_one_shape(self) -> None:
         earlier = [Field("67.8", 4), Field("83.7", 4)]
         assert literal_ahead(Field("60", 2), earlier) == "."
         assert literal_ahead(Field("6", 1), earlier) == ""
         assert literal_ahead(Field("60.5", 4), earlier) == ""
-        assert literal_ahead(Field("60", 2), [*earlier, Field("8.4", 3)]) == ""
+        assert literal_ahead(Field("60", 2), [*earlier, Field("8.4", 3)]) == "."
+        assert literal_ahead(Field("6", 1), [*earlier, Field("8.4", 3)]) == ""
+        assert literal_ahead(Field("60", 2), [*earlier, Field("60", 2)]) == ""
 
     @pytest.mark.parametrize(
         ("texts", "value"),
@@ -97,6 +123,88 @@ class TestFields:
     )
     def test_expected_values(self, texts: list[str], value: str | None) -> None:
         assert expected_value(texts) == value
+
+    @pytest.mark.parametrize(
+        ("texts", "value"),
+        [(["a", "b", "b"], "b"), (["b", "b", "a"], None), (["b"], None), ([], None), (list("abcbbbb"), "b")],
+    )
+    def test_a_value_that_most_have(self, texts: list[str], value: str | None) -> None:
+        assert likely_value(texts) == value
+
+    @pytest.mark.parametrize(
+        ("texts", "digits"),
+        [
+            (["1991", "1985", "1979"], "19"),
+            (["1991", "2009", "1995"], "199"),
+            (["1991", "2009"], ""),
+            (["1987-2000", "1988-1996"], "198"),
+            (["31", "31", "31"], "3"),
+            (["7", "71"], ""),
+            (["1991"], ""),
+            (["ash", "oak"], ""),
+        ],
+    )
+    def test_digits_that_most_begin_with(self, texts: list[str], digits: str) -> None:
+        assert likely_digits(texts) == digits
+
+    @pytest.mark.parametrize(
+        ("begun", "texts", "rest"),
+        [
+            ("Open", ["Open Source", "Commercial", "Open Source"], (" Source", True)),
+            ("United", ["United States", "United Kingdom"], None),
+            ("The request", ["The request has been done", "The request has been made"], (" has been", False)),
+            ("Oak", ["Oak", "Oak tree"], None),
+            ("19", ["1995"], None),
+            ("5.", ["5.7"], None),
+            ("E", ["Elm"], None),
+            ("Fir", [], None),
+        ],
+    )
+    def test_fields_that_begin_like_an_earlier_one(
+        self, begun: str, texts: list[str], rest: tuple[str, bool] | None
+    ) -> None:
+        assert resumed(begun, texts) == rest
+
+
+class TestEcho:
+    ASKED = Echo("Make a Markdown table of ten trees with their height. Only the table.")
+
+    @pytest.mark.parametrize(
+        ("begun", "text", "least"),
+        [
+            ("Sure, here is the Markdown", " table of ten trees with their height:\n\n|", 0.3),
+            ("Here is a markdown table of", " ten trees with their height:\n\n|", 0.8),
+            ("A table of ten trees with their height", ":\n\n|", 0.8),
+        ],
+    )
+    def test_the_question_once_more_and_the_form_it_asks_for(self, begun: str, text: str, least: float) -> None:
+        assert self.ASKED.go_on(begun) is not None
+        found, sure = self.ASKED.go_on(begun) or ("", 0.0)
+        assert found == text
+        assert sure >= least
+
+    @pytest.mark.parametrize(
+        "begun",
+        ["", "Sure", "The table", "It is done. Here is the Markdown", "Here is the Markdown:", "Markdow "],
+    )
+    def test_nothing_where_nothing_is_repeated_or_a_sentence_has_ended(self, begun: str) -> None:
+        assert self.ASKED.go_on(begun) is None
+
+    def test_without_a_form_it_ends_with_the_sentence(self) -> None:
+        assert (Echo("Explain why the sky is blue.").go_on("Why the sky is") or [""])[0] == " blue"
+        assert Echo("Explain why the sky is blue.").go_on("Why the sky is blue") is None
+
+    @given(st.text("ab .\n", max_size=30), st.text("ab .\n", max_size=30))
+    @thorough(60)
+    def test_what_is_proposed_stands_in_the_question(self, question: str, begun: str) -> None:
+        coming = Echo(question).go_on(begun)
+        assert coming is None or coming[0] in question
+
+    def test_only_in_the_first_line_of_an_answer(self) -> None:
+        question = "Describe the lighthouse of the harbour."
+        assert proposed("The lighthouse of", question) == " the harbour"
+        assert proposed("It stands.\nThe lighthouse of", question) is None
+        assert proposed("- The lighthouse of", question) is None
 
 
 class TestSequence:

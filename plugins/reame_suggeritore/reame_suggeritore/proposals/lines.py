@@ -125,7 +125,7 @@ class Lines:
         step = form.go_on(line, reading, self.outline) if form is not None else None
         if form is None or step is None:
             return None
-        label = f"{form.name} ends" if step.guessed else form.name
+        label = form.name + step.basis
         if not step.completes:
             return Proposal(step.text, step.confidence, label, step.samples) if step.text else None
         behind = self._coming((line, reading))
@@ -210,7 +210,7 @@ class Lines:
         if opening.whole:
             return line, True, ANY_TEXT
         step = form.go_on(line, Reading(kind, len(line.text)), outline)
-        if step is None or step.guessed or step.confidence < _LEAST_INSIDE:
+        if step is None or step.basis or step.confidence < _LEAST_INSIDE:
             return line, False, ANY_TEXT
         return Line(line.text + step.text), step.completes, step.samples
 

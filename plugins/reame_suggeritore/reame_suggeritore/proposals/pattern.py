@@ -8,20 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reame_suggeritore.proposals.fields import (
-    Field,
-    chance_of_end,
-    common_beginning,
-    common_ending,
-    divide,
-    expected_value,
-    literal_ahead,
-)
+from reame_suggeritore.proposals.ends import chance_of_end, is_settled, literal_ahead
+from reame_suggeritore.proposals.fields import Field, divide
 from reame_suggeritore.proposals.page import Line
-from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS
+from reame_suggeritore.proposals.proposal import AGAIN, ANY_TEXT, DIGITS, ENDS, KNOWN
+from reame_suggeritore.proposals.values import common_beginning, common_ending, expected_value, resumed
 
 _UP_TO_WORD = re.compile(r".*\w", re.DOTALL)
-_SEPARATOR_GOES_ON = 0.95
+_SEPARATOR_GOES_ON, _AGAIN = 0.95, 0.7
 _LONGEST_FIXED = 60
 
 
@@ -64,8 +58,7 @@ class Content:
         return self._cut(0, len(self.text) - len(ending))
 
     def _cut(self, start: int, end: int) -> Field:
-        tokens = self._line.tokens(self._head + start, self._head + end)
-        return Field(self.text[start:end], tokens)
+        return Field.of(self._line, self._head + start, self._head + end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +69,8 @@ class Step:
     confidence: float
     completes: bool
     """Whether the line ends behind ``text``."""
-    guessed: bool
-    """Whether it was guessed that a field ends here."""
+    basis: str
+    """``KNOWN``, ``ENDS`` or ``AGAIN``."""
     samples: tuple[str, ...] = ANY_TEXT
 
 
@@ -99,20 +92,36 @@ def go_on(now: Content, siblings: Sequence[Content]) -> Step | None:
     expected = Counter((each.separators[known], len(each.separators) == known + 1) for each in agreeing)
     (separator, last), votes = expected.most_common(1)[0]
     agreeing = [each for each in agreeing if each.separators[known] == separator]
+    rest, chance, basis = "", _SEPARATOR_GOES_ON, KNOWN
     if in_field:
-        place = known - 1
-        begun, earlier = now.field(place), [each.field(place) for each in agreeing]
-        if literal := literal_ahead(begun, earlier):
-            return Step(literal, _SEPARATOR_GOES_ON, False, False, DIGITS)
-        chance = chance_of_end(begun, earlier)
-    else:
-        chance = _SEPARATOR_GOES_ON
+        begun, earlier = now.field(known - 1), [each.field(known - 1) for each in agreeing]
+        coming = coming_in(begun, earlier)
+        if coming is None:
+            return None
+        if not coming.completes:
+            return coming
+        rest, chance, basis = coming.text, coming.confidence, coming.basis
     confidence = chance * votes / expected.total()
     fixed, completes = "", last
     if not last:
         fixed, completes = _fixed_from(known, agreeing)
     samples = ANY_TEXT if completes else _beginnings(known, agreeing, fixed)
-    return Step(separator[len(partial) :] + fixed, confidence, completes, in_field, samples)
+    return Step(rest + separator[len(partial) :] + fixed, confidence, completes, basis, samples)
+
+
+def coming_in(begun: Field, earlier: Sequence[Field]) -> Step | None:
+    """The rest of a field that has ``begun``, by those of its like; it ``completes`` the field or a part of
+    it."""
+    if literal := literal_ahead(begun, earlier):
+        return Step(literal, _SEPARATOR_GOES_ON, False, KNOWN, DIGITS)
+    expected = expected_value([field.text for field in earlier])
+    if expected is not None and expected.startswith(begun.text):
+        return Step(expected[len(begun.text) :], _SEPARATOR_GOES_ON, True, KNOWN)
+    if again := resumed(begun.text, [field.text for field in earlier]):
+        return Step(again[0], _AGAIN, again[1], AGAIN)
+    chance = chance_of_end(begun, earlier)
+    known = len(earlier) > 1 and is_settled(begun, earlier)
+    return Step("", chance, True, KNOWN if known else ENDS) if chance else None
 
 
 def _fixed_from(number: int, siblings: Sequence[Content]) -> tuple[str, bool]:
@@ -151,4 +160,4 @@ def _whole(now: Content, siblings: Sequence[Content]) -> Step | None:
         return None
     ending = _UP_TO_WORD.sub("", common_ending([each.text for each in siblings]))
     chance = chance_of_end(now.all_but(""), [each.all_but(ending) for each in siblings])
-    return Step(ending, chance, True, True)
+    return Step(ending, chance, True, ENDS)

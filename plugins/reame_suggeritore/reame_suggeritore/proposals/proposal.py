@@ -9,6 +9,10 @@ ANY_TEXT = ("a", "A")
 
 DIGITS = ("1", "2")
 
+KNOWN, ENDS, AGAIN = "", " ends", " again"
+"""What a proposal rests on: the form itself, a guess that a field ends here, or that one will say what another
+one said. Part of its label, for each is right in another share of cases."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
@@ -18,7 +22,7 @@ class Proposal:
     confidence: float
     """How sure the proposer is of each of its tokens, 0 to 1."""
     label: str
-    """Which proposer it is, and whether it knows what comes or guesses that something ends."""
+    """Which proposer it is, and what it rests on."""
     samples: tuple[str, ...] = ANY_TEXT
     """Examples of what may stand behind it."""
     end: bool = False

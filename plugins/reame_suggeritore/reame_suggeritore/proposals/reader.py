@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reame_core.plugins.api import PluginContext
+from reame_suggeritore.proposals.echo import Echo
 from reame_suggeritore.proposals.ending import Quota
 from reame_suggeritore.proposals.json.proposer import Json
 from reame_suggeritore.proposals.lines import ENDING, Lines
 from reame_suggeritore.proposals.page import Page
 from reame_suggeritore.proposals.prompt import Prompt
 from reame_suggeritore.proposals.proposal import Proposal
+from reame_suggeritore.proposals.sequence import PLAIN
 from reame_suggeritore.templates.shown import show_lines, shown_json
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ class Reader:
         self._page.begin_answer(control_before=facts.has_control_tokens)
         quota = Quota(facts.numbers())
         self._lines = Lines(quota.reached, can_end=facts.end_token is not None)
+        self._echo = Echo(facts.question)
         memory = None
         if options.templates:
             show_lines(self._lines, self._page.before)
@@ -60,7 +63,15 @@ class Reader:
         if self._json.active:
             proposal = self._json.propose()
             return self._completed(proposal) if proposal is not None and proposal.end else proposal
-        return self._lines.propose(self._page.current)
+        return self._lines.propose(self._page.current) or self._echoed()
+
+    def _echoed(self) -> Proposal | None:
+        """The question once more, in the first line of the answer."""
+        text = self._page.current.text
+        coming = self._echo.go_on(text) if not self._page.lines else None
+        if coming is None or self._lines.reading(text).kind != PLAIN:
+            return None
+        return Proposal(*coming, "echo")
 
     def _completed(self, proposal: Proposal) -> Proposal:
         """``proposal`` completes a JSON text; what may follow: the end of its block, that of the answer."""

@@ -7,6 +7,7 @@ import re
 from reame_suggeritore.proposals.outline import Opening, Outline, PatternForm, Reading
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Step
+from reame_suggeritore.proposals.proposal import KNOWN
 from reame_suggeritore.proposals.sequence import Kind
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[\w+#.-]*[ \t\r]*$")
@@ -30,4 +31,4 @@ class Fences(PatternForm):
 
     def go_on(self, line: Line, reading: Reading, outline: Outline) -> Step | None:
         """The line is complete where it closes a block."""
-        return Step("", _SURE, True, False) if outline.open_fence == line.text.strip() else None
+        return Step("", _SURE, True, KNOWN) if outline.open_fence == line.text.strip() else None

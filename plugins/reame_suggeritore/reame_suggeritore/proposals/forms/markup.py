@@ -7,6 +7,7 @@ import re
 from reame_suggeritore.proposals.outline import Opening, Outline, PatternForm, Reading
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
+from reame_suggeritore.proposals.proposal import KNOWN
 from reame_suggeritore.proposals.sequence import Kind
 
 _TAG = re.compile(r"(?P<head>[ \t]*<(?P<name>/?[A-Za-z][\w:.-]*))(?:(?P<end>/?>)|(?P<space>[ \t]+)(?=\w))")
@@ -39,7 +40,7 @@ class Markup(PatternForm):
         if begun >= 0 and ">" not in line.text[begun:]:
             closing = _closing(line.text[:begun], outline)
             fits = closing is not None and closing.startswith(line.text[begun:])
-            return Step(closing[len(line.text) - begun :], _SURE, True, False) if fits and closing else None
+            return Step(closing[len(line.text) - begun :], _SURE, True, KNOWN) if fits and closing else None
         closing = _closing(line.text, Outline())
         if closing is None or reading.kind[2]:
             return super().go_on(line, reading, outline)
@@ -53,7 +54,7 @@ class Markup(PatternForm):
         step = go_on(now, [each for each in siblings if each is not None])
         if step is None or not step.completes:
             return step
-        return Step(step.text + closing, step.confidence, True, step.guessed)
+        return Step(step.text + closing, step.confidence, True, step.basis)
 
 
 def _closing(text: str, outline: Outline) -> str | None:

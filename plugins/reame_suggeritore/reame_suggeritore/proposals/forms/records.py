@@ -7,6 +7,7 @@ import re
 from reame_suggeritore.proposals.outline import Outline, PatternForm, Reading
 from reame_suggeritore.proposals.page import Line
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
+from reame_suggeritore.proposals.proposal import ENDS
 
 _LINE = re.compile(
     r"(?P<lead>[ \t]*(?:[-*•] )?(?:\*\*|__)?)"
@@ -40,5 +41,5 @@ class Records(PatternForm):
             return go_on(now, filled)
         if not now.text.strip():
             return None
-        chance = _SENTENCE if now.text.endswith(".") else _VALUE / max(1, now.all_but("").tokens - 2)
-        return Step("", chance, True, True)
+        chance = _SENTENCE if now.text.endswith(".") else _VALUE / max(1, now.text.count(" ") - 1)
+        return Step("", chance, True, ENDS)

@@ -70,6 +70,5 @@ class Json:
         found = Writer(self._scanner, self._enough).go_on(self._scanner)
         if found is None:
             return None
-        coming, guessed = found
-        label = f"{_LABEL} ends" if guessed else _LABEL
-        return Proposal(coming.text, coming.confidence, label, coming.samples, coming.done)
+        coming, basis = found
+        return Proposal(coming.text, coming.confidence, _LABEL + basis, coming.samples, coming.done)

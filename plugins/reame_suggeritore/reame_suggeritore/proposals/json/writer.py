@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from reame_suggeritore.proposals.fields import expected_value
 from reame_suggeritore.proposals.json.memory import CLOSE, COLON, COMMA, OPEN, Path
 from reame_suggeritore.proposals.json.scanner import Container, Place, Scanner
 from reame_suggeritore.proposals.pattern import Content, Step, go_on
-from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS
+from reame_suggeritore.proposals.proposal import ANY_TEXT, DIGITS, KNOWN
+from reame_suggeritore.proposals.values import expected_value
 
 _SURE, _LIKELY, _PERHAPS = 0.97, 0.85, 0.5
-_LEAST = 0.5
+_LEAST = 0.25
 _LONGEST = 200
 _STARTS = {'"': '"', "{": "{", "[": "["}
 _BEHIND_START = {'"': ANY_TEXT, "{": ("}", "\n"), "[": ("]", "\n")}
@@ -37,15 +37,15 @@ class Writer:
         self._enough = enough
         self._coming = Coming()
 
-    def go_on(self, scanner: Scanner) -> tuple[Coming, bool] | None:
-        """What comes next, and whether it was guessed that a value ends."""
+    def go_on(self, scanner: Scanner) -> tuple[Coming, str] | None:
+        """What comes next, and what that rests on."""
         place, written = scanner.place, scanner.blanks
-        guessed = False
+        basis = KNOWN
         if place in (Place.IN_STRING, Place.IN_LITERAL):
             step = go_on(Content(scanner.scalar, 0), [Content(v, 0) for v in self._memory.values(scanner.path)])
             if step is None:
                 return None
-            guessed, written = step.guessed, ""
+            basis, written = step.basis, ""
             self._finish(step, place)
         elif place is Place.IN_KEY:
             if not self._finish_key(scanner.scalar.text):
@@ -64,7 +64,7 @@ class Writer:
         if not coming.text.startswith(written):
             return None
         coming.text = coming.text[len(written) :]
-        return (coming, guessed) if coming.text or coming.done else None
+        return (coming, basis) if coming.text or coming.done else None
 
     def _add(self, text: str, confidence: float = _SURE, samples: tuple[str, ...] = ANY_TEXT) -> bool:
         """Go on by ``text``, if it is sure enough; whether there is room for more."""
