@@ -1,4 +1,4 @@
-"""A model that costs more and says the same: ``python -m bench.dear_target SOURCE TARGET --layers 120``.
+"""A model that costs more and says the same: ``python -m bench.dear_target SOURCE TARGET --layers 400``.
 
 Layers are added behind the last one, copies of it, in which the matrices that write back into the residual
 stream (the attention's output and the feed-forward network's down projection) are zero. They are computed like
@@ -53,7 +53,7 @@ def with_idle_layers(source: Path, target: Path, layers: int) -> int:
 @click.command()
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("target", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--layers", type=click.IntRange(1), default=120, show_default=True)
+@click.option("--layers", type=click.IntRange(1), default=400, show_default=True)
 def main(source: Path, target: Path, layers: int) -> None:
     """Write SOURCE to TARGET with idle layers added."""
     click.echo(f"{target}: {with_idle_layers(source, target, layers)} layers")

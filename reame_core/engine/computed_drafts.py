@@ -19,19 +19,20 @@ from dataclasses import dataclass, field
 
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import LEAST_GAIN, DraftRoom, Gain, Proposal
-from reame_core.engine.odds import Kind, Tally
+from reame_core.engine.odds import Kind, Tally, Track
 from reame_core.engine.records import WATCHED, Records
 from reame_core.engine.sequence import Sequence
 from reame_core.plugins.api import Draft, DraftPrice, DraftWish
 
-WINDOWS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+WINDOWS = (1, 2, 3, 4, 5, 6, 7, 9, 11, 15, 23, 31, 47, 63)
+"""With the newest token in front, batches for which kernels are made."""
 TRIAL_SHARE = 0.01
 """Of the time that decoding takes, for drafts that are not believed to pay."""
 FIRST_TRIALS = 6
 """One-row batches' worth of such drafts before that time has come."""
-INVESTMENT = 0.04
+INVESTMENT = 0.03
 """Of the time that the rest of an answer takes, the most that a source may need to read the text so far for a
-trial."""
+trial. What is begun is read to its end."""
 _LONG = 512
 """Tokens: no answer is taken to be longer than that for it."""
 _OUTLOOK = 64
@@ -142,13 +143,12 @@ class ComputedDrafts:
         price = self.price(source, wishes)
         if price is None:
             return None
+        most = min(most, price.most)
         goes_on = self._goes_on(source)
         others = sum(promised.get(s.id, 0.0) for s in sequences if s.id not in chances)
         outlook = sum(min(s.room, _OUTLOOK + s.generated) for s in served)
         best: _Plan | None = None
-        for limit in WINDOWS:
-            if limit > min(most, price.most) and limit > 1:
-                break
+        for limit in (*(window for window in WINDOWS if window < most), most):
             tokens = len(sequences) + others
             tokens += sum(_sum_of_powers(goes_on * chances[s.id], min(limit, s.room - 1)) for s in served)
             drafted = _sum_of_powers(goes_on, limit)
@@ -206,23 +206,25 @@ class ComputedDrafts:
     def _try(self, plan: _Plan, promised: Mapping[int, float], room: int) -> dict[int, Proposal]:
         """A short draft for one sequence, where there is time to spare. It gets no rows, unless it was drawn:
         whether one draw equals another tells too little."""
-        for sequence in plan.sequences:
-            self.records.track(plan.source, sequence).rest = _NOT_NOW
-        sequence = min(plan.sequences, key=lambda s: s.known)
+        tracks = {s.id: self.records.track(plan.source, s) for s in plan.sequences}
+        for each in tracks.values():
+            each.rest = _NOT_NOW
+        sequence = min(plan.sequences, key=lambda s: (not tracks[s.id].reading, s.known))
+        track = tracks[sequence.id]
         limit = min(WATCHED, plan.price.most, room)
         price = self.price(plan.source, [_wish(sequence, limit)])
-        single = self.cost.estimate(1) or 0.0
-        if price is None or self._credit[plan.source] <= 0 or promised.get(sequence.id):
-            return {}
-        if price.catch_up > INVESTMENT * single * min(sequence.room, _LONG):
+        if price is None or promised.get(sequence.id) or not self._may_try(plan.source, price, sequence, track):
             return {}
         [draft], spent = self._timed(plan.source, [sequence], limit)
         self._credit[plan.source] -= spent
         if draft is None:
+            track.reading = price.catch_up
+            track.rest = 0 if track.reading else _NOT_NOW
             return {}
-        track = self.records.track(plan.source, sequence)
+        track.reading = 0.0
         track.rest = track.patience
-        track.patience *= 2
+        if track.doubted:
+            track.patience *= 2
         if not draft.tokens:
             return {}
         proposal = Proposal(plan.source, draft, kind_of(sequence))
@@ -230,6 +232,13 @@ class ComputedDrafts:
             return {sequence.id: proposal}
         self.records.keep_unpaid(sequence, proposal)
         return {}
+
+    def _may_try(self, source: str, price: DraftPrice, sequence: Sequence, track: Track) -> bool:
+        """Whether there is time for it, or the source gets on with what it has begun to read."""
+        if price.catch_up < track.reading:
+            return True
+        answer = (self.cost.estimate(1) or 0.0) * min(sequence.room, _LONG)
+        return self._credit[source] > 0 and price.catch_up <= INVESTMENT * answer
 
 
 def _sum_of_powers(base: float, terms: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,9 +19,11 @@ _PRIOR_LONG, _PRIOR_LONG_AND_SURE = 0.75, 0.95
 """What is known by 32 tokens or more was said before, and where the source is sure as well, in this place."""
 _GENERAL_MEMORY = 0.995
 _LATE_MEMORY = 0.85
+_LATE_MOST = 32.0
+"""Tokens: were it more, the long drafts of a source that was always right would outweigh its first failures."""
 _GENERAL_WEIGHT = 4.0
 """Tokens of a sequence that count as much as everything seen before it."""
-_MOST = 0.995
+_MOST = 0.998
 
 
 @dataclass(slots=True)
@@ -28,6 +31,8 @@ class Tally:
     """Drafted tokens that were tested and kept, older ones counting less."""
 
     memory: float
+    most: float = math.inf
+    """Tokens that count at most."""
     accepted: float = 0.0
     tested: float = 0.0
 
@@ -35,6 +40,9 @@ class Tally:
         """``accepted`` tokens were kept, and then one was ``rejected`` or the draft ended."""
         self.accepted = self.accepted * self.memory + accepted
         self.tested = self.tested * self.memory + accepted + rejected
+        if self.tested > self.most:
+            self.accepted *= self.most / self.tested
+            self.tested = self.most
 
 
 class Kind(NamedTuple):
@@ -98,12 +106,20 @@ class Track:
     shadow_at: int = 0
     """How many tokens were known when it was made."""
     shadow_kind: Kind = _ANY_KIND
+    reading: float = 0.0
+    """Milliseconds that the source would have needed to read on, when it last did so for a trial and came to no
+    draft."""
     rest: int = 0
     """Steps until the source is asked again."""
     patience: int = 4
     """Steps to rest when it does not pay the next time; doubles, and falls back when it pays."""
     decisions: Decisions = field(default_factory=Decisions)
     """About its drafts in this sequence."""
+
+    @property
+    def doubted(self) -> bool:
+        """Whether any of its tokens was not what came next."""
+        return any(tally.accepted < tally.tested for tally in self.late.values())
 
     def chance(self, kind: Kind, general: float) -> float:
         """The chance of a token to be kept, from the late record and the ``general`` opinion."""
@@ -114,7 +130,7 @@ class Track:
 
     def observe(self, kind: Kind, accepted: int, rejected: bool) -> None:
         """See ``Tally``."""
-        self.late.setdefault(kind[:2], Tally(_LATE_MEMORY)).observe(accepted, rejected)
+        self.late.setdefault(kind[:2], Tally(_LATE_MEMORY, _LATE_MOST)).observe(accepted, rejected)
 
 
 def expected(chance: float, tokens: int) -> list[float]:

@@ -142,8 +142,8 @@ def plugged(
     """An engine with ``plugin`` (None for none) and its ``options``, started and shut down as Reame does it.
     ``engine`` are fields of ``EngineOptions``; drafts get their rows whether they pay or not, unless they say
     otherwise. ``clock``, in seconds, is the backend's own where none is given, so that nothing hangs on how
-    fast a machine is. ``watch`` may put something between the engine and the plugin's hooks. ``second_model`` makes
-    what ``context.open_model`` opens, whatever its name; without it there is none."""
+    fast a machine is. ``watch`` may put something between the engine and the plugin's hooks. ``second_model``
+    makes what ``context.open_model`` opens, whatever its name; without it there is none."""
     backend = backend or FakeBackend()
     if clock is None:
         clock = backend.clock = backend.clock or FakeClock()
@@ -171,6 +171,8 @@ def plugged(
 def _opener(make: Callable[[], FakeBackend], clock: Callable[[], float]) -> ModelOpener:
     def open_model(model: str, **wishes: Any) -> SecondModel:
         backend, cost = make(), BatchCost()
+        if backend.clock is None and isinstance(clock, FakeClock):
+            backend.clock = clock
         measure_batches(backend, cost, clock)
         return SecondModel(backend, "fake", cost)
 

@@ -335,7 +335,7 @@ class Drafter:
         self.answers: dict[tuple[tuple[int, ...], int], list[int]] = {}
         self.calls = 0
 
-    def learn(self, request: Request, **backend: Any) -> None:
+    def learn(self, request: Request, *, context_length: int = 256, **backend: Any) -> None:
         """Find out what ``request`` is answered, beyond its own limit."""
         longer = replace(
             request,
@@ -346,9 +346,10 @@ class Drafter:
             logprobs=None,
             select=False,
         )
-        key = repr((longer, sorted(backend.items())))
+        key = repr((longer, context_length, sorted(backend.items())))
         if key not in _TRUTHS:
-            engine = engine_on(FakeBackend(**{"cells": 512, **backend}), parallel=1)
+            fake = FakeBackend(**{"cells": 512, **backend})
+            engine = engine_on(fake, parallel=1, context_length=context_length)
             sequences = list(engine.submit(longer, Answers(longer)).sequences)
             while engine.step():
                 pass

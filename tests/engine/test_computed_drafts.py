@@ -29,6 +29,8 @@ class Computer:
         self.catch_up = 0.0
         self.truths = Drafter()
         self.asked: list[list[Any]] = []
+        self.places: list[int] = []
+        """How many tokens of the first answer there were each time."""
         self.spent = 0.0
 
     @property
@@ -41,12 +43,16 @@ class Computer:
         return DraftPrice(self.ms, self.catch_up)
 
     def compute(self, wishes: Any) -> list[Draft | None] | None:
-        self.asked.append([(wish.sequence.id, wish.limit) for wish in wishes])
+        self.note(wishes)
         drafts = [self._draft(wish) for wish in wishes]
         taken = self.ms * max(len(draft.tokens) for draft in drafts)
         self.clock.now += taken / 1000
         self.spent += taken
         return list(drafts)
+
+    def note(self, wishes: Any) -> None:
+        self.asked.append([(wish.sequence.id, wish.limit) for wish in wishes])
+        self.places.append(len(wishes[0].sequence.tokens) - wishes[0].sequence.prompt_length)
 
     def _draft(self, wish: Any) -> Draft:
         sequence = wish.sequence
@@ -65,7 +71,7 @@ class Machine:
     def run(self, *requests: Any, hooks: EngineHooks | None = None, **options: Any) -> float:
         """Milliseconds."""
         for request in requests:
-            self.computer.truths.learn(request)
+            self.computer.truths.learn(request, context_length=512)
         backend = FakeBackend(cells=2048, max_rows=128, clock=self.clock)
         options = {"context_length": 512, "price_drafts": True, "max_draft": 63} | options
         self.engine = engine_on(backend, hooks or self.computer.hooks, self.clock, **options)
@@ -102,6 +108,76 @@ def test_a_source_that_becomes_right_is_found_by_trying() -> None:
     machine = Machine(5.0, lambda at: at > 60)
     machine.run(REQUEST)
     assert machine.answers[0].usage.drafts["small"][1] > 40
+
+
+BATCHES = {1: 100, 2: 164, 4: 250, 8: 485, 16: 704, 32: 1126, 48: 1590, 64: 2120}
+"""Milliseconds by rows, as they were measured of a 0.5B with many layers more."""
+
+
+def dear(rows: int) -> float:
+    return float(np.interp(rows, list(BATCHES), list(BATCHES.values()))) * max(1.0, rows / 64)
+
+
+def best_gain(ms: float, users: int) -> float:
+    """What perfect drafts at ``ms`` a token can gain at most where batches cost as much as ``dear`` ones."""
+    rates = (users * size / (dear(users * size) + ms * (size - 1)) for size in range(1, 1 + 64 // users))
+    return max(rates) / (users / dear(users))
+
+
+@pytest.mark.parametrize("users", [1, 2, 4])
+@pytest.mark.parametrize("ms", [3.0, 7.0, 14.0])
+def test_perfect_drafts_gain_nine_tenths_of_what_batches_allow(ms: float, users: int) -> None:
+    requests = [greedy(f"user {number} asks", 400, ignore_end=True) for number in range(users)]
+    machine = Machine(ms)
+    machine.clock.milliseconds = dear
+    assert machine.gain(*requests) >= 0.9 * best_gain(ms, users)
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 3])
+def test_poor_drafts_are_off_within_100_tokens_and_cost_little(wrong: int) -> None:
+    machine = Machine(7.0, lambda at: at % wrong != 0)
+    machine.clock.milliseconds = dear
+    assert machine.gain(greedy("tell me something long", 400, ignore_end=True)) > 0.96
+    assert sum(place >= 100 for place in machine.computer.places) <= 8, "from then on it is only tried"
+
+
+def test_drafts_that_turn_bad_shrink_at_once() -> None:
+    machine = Machine(7.0, lambda at: at < 200)
+    machine.clock.milliseconds = dear
+    machine.run(greedy("tell me something long", 400, ignore_end=True))
+    limits = [limit for [(_, limit)] in machine.computer.asked]
+    turned = next(index for index, place in enumerate(machine.computer.places) if place >= 200)
+    assert max(limits[:turned]) >= 31
+    assert max(limits[turned + 2 :]) <= 4
+
+
+class Reader(Computer):
+    """Has to read for so many ``catch_up`` ms first, 100 of them at a time, and gets on with it if ``able``."""
+
+    able = True
+
+    def compute(self, wishes: Any) -> list[Draft | None] | None:
+        if self.catch_up <= 0:
+            return super().compute(wishes)
+        self.note(wishes)
+        self.clock.now += 0.1
+        self.spent += 100
+        self.catch_up -= 100 if self.able else 0
+        return [None] * len(wishes)
+
+
+@pytest.mark.parametrize("able", [True, False])
+def test_a_text_that_was_begun_is_read_to_its_end_as_long_as_that_gets_on(able: bool) -> None:
+    machine = Machine(7.0)
+    machine.clock.milliseconds = dear
+    machine.computer = Reader(machine.clock, 7.0)
+    machine.computer.catch_up, machine.computer.able = 800.0, able
+    request = greedy("tell me something long", 400, ignore_end=True)
+    if able:
+        assert machine.gain(request) > 1.9
+        assert machine.computer.places[:9] == list(range(1, 10)), "step after step"
+    else:
+        assert machine.gain(request) > 0.96
 
 
 def test_a_long_prompt_has_to_be_worth_reading() -> None:

@@ -242,6 +242,16 @@ def test_tallies_forget() -> None:
     assert (tally.accepted, tally.tested) == (2.0, 3.5)
 
 
+def test_long_drafts_that_were_right_do_not_outweigh_the_first_that_are_wrong() -> None:
+    track, kind = Track(), Kind()
+    for _ in range(10):
+        track.observe(kind, 60, rejected=False)
+    assert track.chance(kind, 0.9) > 0.98
+    for _ in range(3):
+        track.observe(kind, 0, rejected=True)
+    assert track.chance(kind, 0.9) < 0.93
+
+
 def test_what_a_source_believes_of_tokens_it_drew_does_not_decide_about_them() -> None:
     """Drafts that are only used when a likely token was drawn would make likely tokens more frequent."""
     drawn = Draft([1], [0.2], np.full((1, 5), 0.2, np.float32), confidence=0.9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from reame_core.config.plugin_options import read_options
@@ -22,6 +23,7 @@ from reame_draftmodel.compatibility import Speech, check_compatible
 from reame_draftmodel.lanes import Lane, Lanes
 from reame_draftmodel.options import NAME, DraftModelOptions
 from reame_draftmodel.pen import Pen
+from reame_draftmodel.trust import Guesses, Trust
 
 _LANES = 32
 """Sequences of the draft model, those of ended ones included."""
@@ -69,6 +71,11 @@ class Service:
         self._clock = clock
         longest = min(info.kv_cells, info.trained_context)
         self._lanes = Lanes(model.backend, info.kv_cells, longest, _LANES)
+        self._trust: defaultdict[tuple[bool, bool], Trust] = defaultdict(Trust)
+        """By whether answers are greedy, and whether drafts are drawn: of many likely tokens a given one is
+        rarely what is drawn, but a draft drawn from the same distribution is always kept."""
+        self._guesses: dict[int, Guesses] = {}
+        """The last ones for each sequence."""
         self._vocabulary = info.vocabulary_size
         self._most_rows = info.max_rows
         self._batches = 0
@@ -93,13 +100,21 @@ class Service:
 
     def draft(self, wishes: Sequence[DraftWish]) -> list[Draft | None]:
         """Drafts in the order of ``wishes``; None for a sequence that is too long, or still being read."""
+        for wish in wishes:
+            self._compare(wish.sequence)
         try:
             written = self._written(wishes)
         except BaseException:
             # Whatever the batch held is undefined now.
             self._lanes.clear()
             raise
+        for index, pen in written.items():
+            self._guesses[wishes[index].sequence.id] = pen.guesses
         return [written[index].draft if index in written else None for index in range(len(wishes))]
+
+    def _compare(self, sequence: SequenceView) -> None:
+        if guesses := self._guesses.pop(sequence.id, None):
+            guesses.compare(sequence.tokens)
 
     def _written(self, wishes: Sequence[DraftWish]) -> dict[int, Pen]:
         lanes = self._with_lanes(wishes)
@@ -115,8 +130,9 @@ class Service:
         return pens
 
     def _pen(self, wish: DraftWish) -> Pen:
-        ends = self._backend.info.end_tokens
-        return Pen(wish, self._options.max_draft, self._options.p_min, self._size, ends)
+        options, ends = self._options, self._backend.info.end_tokens
+        trust = self._trust[wish.sequence.request.sampling.temperature == 0, wish.drawn]
+        return Pen(wish, options.max_draft, options.p_min, trust, self._size, ends)
 
     def _with_lanes(self, wishes: Sequence[DraftWish]) -> dict[int, Lane]:
         """As many of the wishes as there is room for."""
@@ -168,6 +184,7 @@ class Service:
 
     def end(self, sequence: SequenceView) -> None:
         """The sequence has ended."""
+        self._compare(sequence)
         self._lanes.end(sequence.id)
 
     def metrics(self) -> Sequence[Metric]:
