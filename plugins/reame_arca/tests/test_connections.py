@@ -43,7 +43,8 @@ from tests.engine.support import greedy
 SPACE = Space("reame", "test", {}, "", None)
 NAME = SPACE.name(b"x")
 ACL = "~reame:* +@read +@write +@scripting +@connection +info"
-"""What docs/arca.md says that a user needs."""
+"""What a user needs."""
+PAGE = Path(__file__).parents[3] / "docs" / "arca.md"
 
 
 @pytest.fixture
@@ -218,6 +219,7 @@ def test_a_certificate_of_another_server(
 
 
 def test_a_user_who_may_do_no_more_than_is_needed(store: RealStore, opened: list[Store]) -> None:
+    assert f"ACL SETUSER arca on >PASSWORD {ACL}\n" in PAGE.read_text("utf-8")
     with store.client() as client:
         client.execute_command("ACL", "SETUSER", "arca", "on", ">word", *ACL.split())
     does_everything(opened_store(opened, store.url, username="arca", password="word"))
@@ -323,6 +325,15 @@ def test_a_cluster(cluster: list[RealStore], opened: list[Store]) -> None:
     url = cluster[1].url
     does_everything(opened_store(opened, url, cluster=True, timeout_ms=2000, patience_ms=5000))
     can_be_looked_after(Options(url=url, cluster=True, timeout_ms=2000))
+
+
+def test_a_user_of_a_cluster(cluster: list[RealStore], opened: list[Store]) -> None:
+    for node in cluster:
+        with node.client() as client:
+            client.execute_command("ACL", "SETUSER", "arca", "on", ">word", *ACL.split(), "+cluster")
+    limits = {"timeout_ms": 2000, "patience_ms": 5000}
+    given = {"cluster": True, "username": "arca", "password": "word", **limits}
+    does_everything(opened_store(opened, cluster[0].url, **given))
 
 
 def test_the_layers_on_a_cluster(cluster: list[RealStore], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from plugins.reame_arca.tests.real_store import PATIENCE, RealStore, wait_until
 QUESTIONS = int(os.environ.get("REAME_SOAK", "400"))
 DIFFERENT = 60
 AT_ONCE = 12
+BEAT_S = 0.05
 HARMS = ("restart", "kill", "pause", "fill")
 
 
@@ -50,14 +51,17 @@ class Soak:
         self.wrong: list[str] = []
         self.recalled = 0
         self.worst_s = 0.0
+        self.stood_still_s = 0.0
+        """Longest that this process did nothing at all: what was asked then says nothing of the servers."""
         self.done = asyncio.Event()
 
     async def run(self, store: RealStore) -> None:
         chaos = asyncio.create_task(self._chaos(store))
+        beats = asyncio.create_task(self._beat())
         async with httpx.AsyncClient(timeout=PATIENCE) as client:
             await asyncio.gather(*(self._ask(client, worker) for worker in range(AT_ONCE)))
         self.done.set()
-        await chaos
+        await asyncio.gather(chaos, beats)
 
     async def _ask(self, client: httpx.AsyncClient, worker: int) -> None:
         chance = random.Random(worker)
@@ -75,6 +79,12 @@ class Soak:
             self.recalled += recalled(answer)
             if said(answer) != self.right[number]:
                 self.wrong.append(f"question {number}: {answer}")
+
+    async def _beat(self) -> None:
+        while not self.done.is_set():
+            begun = time.monotonic()
+            await asyncio.sleep(BEAT_S)
+            self.stood_still_s = max(self.stood_still_s, time.monotonic() - begun - BEAT_S)
 
     async def _chaos(self, store: RealStore) -> None:
         """Something else every second, and well again after another one."""
@@ -103,4 +113,7 @@ def test_nothing_is_lost_and_nothing_is_wrong(store: RealStore) -> None:
         store.restart()
         for member in members:
             wait_until(lambda member=member: recalled(member.chat(**fields(0))))
-        print(f"{QUESTIONS} questions, {soak.recalled} recalled, the slowest took {soak.worst_s:.1f} s")
+        print(
+            f"{QUESTIONS} questions, {soak.recalled} recalled, the slowest took {soak.worst_s:.1f} s; at worst"
+            f" this process itself stood still for {soak.stood_still_s:.1f} s"
+        )
