@@ -72,6 +72,18 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     answers_wait_s: Annotated[float, Meta(ge=0, le=3600)] = 30
     """Longest that a request waits for another server that computes the same; 0 does not wait."""
 
+    similar: bool = False
+    """L2: answers to questions that mean the same."""
+    similar_model: Text = "all-minilm-l6-v2"
+    """The embedding model: a name of the catalogue, or a file."""
+    similar_threshold: Annotated[float, Meta(gt=0, le=1)] = 0.8
+    """Least cosine of two questions that are taken for the same."""
+    similar_wait_ms: Milliseconds = 100
+    """Longest that a request waits for its vector."""
+    similar_max: Annotated[int, Meta(ge=100, le=1_000_000)] = 10_000
+    """Questions of each tenant in the store, and of all in a server's memory; older ones make room."""
+    similar_ttl_days: Days = 7
+
     blocks: bool = True
     """L3: KV cells, through the plugin diskkv."""
     blocks_ttl_days: Days = 2
@@ -134,6 +146,10 @@ def read_options(table: Mapping[str, object]) -> Options:
         host, _, port = name.rpartition(":")
         if not host or not port.isdigit():
             raise ConfigError(f"plugins.arca.sentinels must hold HOST:PORT, not {name!r}")
+    if options.similar and not options.answers:
+        raise ConfigError(
+            "plugins.arca.similar needs plugins.arca.answers: similar questions are given its answers"
+        )
     options.read_password()
     options.read_secret()
     return options

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from reame_core.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import click
 
@@ -65,16 +65,23 @@ class Arca:
 
     @hookimpl
     def recall_answer(self, question: Question) -> KnownAnswer | AskAgain | None:
-        """What any server has answered to the same."""
+        """What any server has answered to the same, or, if so set, to something similar."""
         service = self.service
-        return service.answers.recall(question) if service is not None and service.answers is not None else None
+        return service.recall(question) if service is not None else None
 
     @hookimpl
     def keep_answer(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
         """Let the others have it."""
         service = self.service
-        if service is not None and service.answers is not None:
-            service.answers.keep(question, answer)
+        if service is not None:
+            service.keep(question, answer)
+
+    @hookimpl
+    def register_models(self) -> Mapping[str, Mapping[str, object]]:
+        """The embedding model for similar questions."""
+        from reame_arca.similar.models import MODELS
+
+        return MODELS
 
     @hookimpl
     def register_commands(self, cli: click.Group) -> None:

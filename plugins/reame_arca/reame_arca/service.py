@@ -9,13 +9,16 @@ from reame_arca.blocks.layer import Blocks
 from reame_arca.figures import store_metrics
 from reame_arca.generations.layer import Generations
 from reame_arca.sealing import Space
+from reame_arca.similar.layer import MOST_TOKENS, Similar
 from reame_arca.store import Store
+from reame_core.errors import ConfigError, UsageError
+from reame_core.plugins.api import KnownAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from reame_arca.options import Options
-    from reame_core.plugins.api import Metric, PluginContext
+    from reame_core.plugins.api import AnsweredChoice, AskAgain, Metric, PluginContext, Question
 
 
 class Service:
@@ -31,6 +34,7 @@ class Service:
             if options.answers
             else None
         )
+        self.similar = self._similar_questions()
         self.blocks = (
             Blocks(options, store, lambda layer, tenant: self.space(layer, tenant, {}))
             if options.blocks
@@ -41,7 +45,12 @@ class Service:
     @classmethod
     def start(cls, options: Options, context: PluginContext) -> Service:
         """Raises ConfigError. Whether the store answers is found out in the background."""
-        service = cls(options, context, Store.at(options))
+        store = Store.at(options)
+        try:
+            service = cls(options, context, store)
+        except ConfigError:
+            store.close(0)
+            raise
         service.store.warm_up()
         if service.blocks is not None:
             service.blocks.attach_to(context.offers)
@@ -51,6 +60,8 @@ class Service:
 
     def close(self) -> None:
         """Write what waits and hang up."""
+        if self.similar is not None:
+            self.similar.close()
         if self.answers is not None:
             self.answers.close()
         if self.blocks is not None:
@@ -58,6 +69,38 @@ class Service:
         if self.generations is not None:
             self.generations.close()
         self.store.close()
+
+    def recall(self, question: Question) -> KnownAnswer | AskAgain | None:
+        """The answer to the same question, or else to a similar one."""
+        answers, similar = self.answers, self.similar
+        if answers is None:
+            return None
+        if similar is None or not similar.knows(question):
+            exact = answers.recall(question)
+            if exact is not None or similar is None:
+                return exact
+        found = similar.recall(question)
+        if isinstance(found, KnownAnswer):
+            # Nothing is computed: whoever waits for that is to go on.
+            answers.keep(question, None)
+        return found
+
+    def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
+        """What was computed, if anything was."""
+        name = self.answers.keep(question, answer) if self.answers is not None else None
+        if self.similar is not None:
+            self.similar.keep(question, answer, name)
+
+    def _similar_questions(self) -> Similar | None:
+        """Raises ConfigError for a model that does not serve."""
+        options, context = self.options, self.context
+        if not options.similar or self.answers is None:
+            return None
+        try:
+            embedder = context.open_embedder(options.similar_model, most_tokens=MOST_TOKENS)
+        except UsageError as error:
+            raise ConfigError(f"plugins.arca.similar_model: {error}") from None
+        return Similar(options, self.store, self.space, self.answers, embedder)
 
     def space(self, layer: str, tenant: str, scope: Mapping[str, str] | None = None) -> Space:
         """What ``tenant`` has in ``layer``. ``scope`` is everything that its values depend on, by default all
@@ -75,6 +118,7 @@ class Service:
         return [
             *store_metrics(self.store),
             *(self.answers.metrics() if self.answers is not None else ()),
+            *(self.similar.metrics() if self.similar is not None else ()),
             *(self.blocks.metrics() if self.blocks is not None else ()),
             *(self.generations.metrics() if self.generations is not None else ()),
         ]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FIELD = "reame.arca"
 NAME = "arca"
 """Of the plugin, and so of its part of ``Request.extra``."""
-LAYERS = ("answers", "blocks", "generations")
+LAYERS = ("answers", "similar", "blocks", "generations")
 
 
 def read_wishes(value: object) -> dict[str, bool]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from reame_arca.plugin import Arca
+from similar.embedders import BagOfWords
 
 from reame_core.cli.group import exit_code
 from reame_core.cli.terminal import note
@@ -46,6 +47,7 @@ def opened(
         tokenizer="fake",
         piece=backend.piece,
         tokenize=backend.tokenize,
+        open_embedder=lambda model, **wishes: BagOfWords(),
     )
     manager.startup(lambda _: context)
     model = FakeModel(backend, manager)

@@ -86,7 +86,7 @@ class Answers:
         self._computed_elsewhere: dict[str, float] = {}
         """When each lock that others hold was last seen."""
         self._lock = threading.Lock()
-        self._space_of = lru_cache(256)(lambda tenant, exact: space_of(LAYER, tenant, self._scope(exact)))
+        self._space_of = lru_cache(256)(lambda tenant, exact: space_of(LAYER, tenant, self.scope(exact)))
 
     def close(self) -> None:
         """Locks that are held end by themselves."""
@@ -103,7 +103,7 @@ class Answers:
         if self._seen_a_moment_ago(case):
             return AskAgain(_SHORTEST_DELAY_S)
         try:
-            value = self._store.ask(lambda client: self._read(client, case))
+            value = self._store.ask(lambda client: self._read(client, case.name, case.space))
             answer = self._answer(value, case, question) or self._locked_or_answered(case, question)
         except Unavailable as error:
             log.debug("an answer was not asked for: %s", error)
@@ -115,24 +115,37 @@ class Answers:
             self._store.counts.add("answers_tokens", by=sum(each.completion for each in answer.choices))
         return answer
 
-    def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
-        """See the hook ``keep_answer``."""
+    def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> str | None:
+        """See the hook ``keep_answer``. Answers its name in the store, where it is shared."""
         case = self._forget(question)
         if case is None:
-            return
+            return None
         lease = case.lease
         if lease is not None:
             self._leases.drop(lease)
         if answer is None:
             if lease is not None:
                 self._store.later(len(lease.name), lease.release)
-            return
+            return None
         self._count("computed")
         value = self._value(case, answer)
         ttl = _DAY * self._options.answers_ttl_days
-        if len(value) > self._limit:
+        too_long = len(value) > self._limit
+        if too_long:
             value, ttl = self._value(case, ()), min(ttl, _TOO_LONG_TTL_S)
-        self._store.later(len(value), lambda client: _write(client, case.name, value, ttl, lease))
+        taken = self._store.later(len(value), lambda client: _write(client, case.name, value, ttl, lease))
+        return case.name if taken and not too_long else None
+
+    def fetch(self, name: str, question: Question) -> tuple[Sequence[AnsweredChoice], float] | None:
+        """The answer of this name, to another question of the same tenant, and when it was computed (seconds
+        since 1970); None where there is none, or none that could be one to ``question``. Raises Unavailable."""
+        space = self._space_of(question.request.tenant, question.exact)
+        payload = self._store.ask(lambda client: self._read(client, name, space))
+        record = decode(payload) if payload else None
+        if record is None or space.name(record.material) != name:
+            return None
+        choices = answer_of(record, question, self._vocabulary)
+        return None if choices is None else (choices, record.made_at)
 
     def metrics(self) -> list[Metric]:
         counts = self._store.counts
@@ -168,12 +181,12 @@ class Answers:
         with self._lock:
             return self._cases.pop(question, None)
 
-    def _read(self, client: Client, case: _Case) -> bytes | None:
+    def _read(self, client: Client, name: str, space: Space) -> bytes | None:
         """The payload; empty for a value that is not what was written there."""
-        found: object = client.getrange(case.name, 0, self._limit + _MORE_THAN_A_SEAL)
+        found: object = client.getrange(name, 0, self._limit + _MORE_THAN_A_SEAL)
         if not isinstance(found, bytes) or not found:
             return None
-        return case.space.open(case.name, found) or b""
+        return space.open(name, found) or b""
 
     def _answer(self, payload: bytes | None, case: _Case, question: Question) -> KnownAnswer | None:
         """None where there is none, or a wrong one. A case whose answer is not shared is given up."""
@@ -191,7 +204,7 @@ class Answers:
             self._spoilt(case)
             return None
         age = max(0.0, self._wall_clock() - record.made_at)
-        return KnownAnswer(choices, {"answer": "exact", "age_s": round(age, 1)})
+        return KnownAnswer(choices, {"answer": "exact", "age_s": round(age, 1)}, {"x-reame-arca": "exact"})
 
     def _locked_or_answered(self, case: _Case, question: Question) -> KnownAnswer | AskAgain | None:
         """Take the lock, and look once more: whoever had it writes the answer before it is free again. None
@@ -228,7 +241,7 @@ class Answers:
     def _lock_and_read(self, client: Client, case: _Case, lease: Lease) -> tuple[bool, bytes | None]:
         if not client.set(case.lock, lease.token, nx=True, px=self._leases.milliseconds):
             return False, None
-        return True, self._read(client, case)
+        return True, self._read(client, case.name, case.space)
 
     def _seen_a_moment_ago(self, case: _Case) -> bool:
         """Whether another request of this server has just found that somebody computes it: then that many
@@ -247,7 +260,8 @@ class Answers:
     def _value(self, case: _Case, answer: Sequence[AnsweredChoice]) -> bytes:
         return case.space.seal(case.name, encode(case.material, self._wall_clock(), answer))
 
-    def _scope(self, exact: bool) -> dict[str, str]:
+    def scope(self, exact: bool) -> dict[str, str]:
+        """What answers depend on beside the question."""
         decisive = {key: each for key, each in self._namespace.items() if exact or key not in _LAYOUT}
         return {**decisive, **_SCOPE}
 

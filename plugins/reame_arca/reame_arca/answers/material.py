@@ -1,4 +1,6 @@
-"""Everything that decides an answer, as bytes: equal bytes, equal answers."""
+"""Everything that decides an answer, as bytes: equal bytes, equal answers. Without what was said last: equal
+bytes, answers that differ by that alone.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,14 @@ from array import array
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from blake3 import blake3
+
 from reame_arca.wishes import NAME
 from reame_core.engine.request import Request, SamplingParams
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reame_core.plugins.api import Question
 
 NO_MATTER = frozenset({"reuse", "speculate", "background", "wave"})
@@ -25,6 +31,25 @@ constraint and for what plugins made of their fields, the fields themselves."""
 def material_of(question: Question, *, seeded: bool) -> bytes | None:
     """None for an answer that chance decides, or something that cannot be written down. With ``seeded`` a seed
     rules out chance."""
+    described = _decisive(question, seeded=seeded)
+    if described is None:
+        return None
+    return _as_bytes({"room": question.room, **described}, question.request.prompt)
+
+
+def rest_of(question: Question, rest: Sequence[int], *, seeded: bool) -> bytes | None:
+    """Stands for all that decides an answer but the text of the last message: for the ``rest`` of the prompt
+    and every setting. None for an answer that chance decides, or that is more than one plain text."""
+    request = question.request
+    described = _decisive(question, seeded=seeded)
+    if described is None or described["fields"] or request.n != 1 or request.logprobs is not None:
+        return None
+    # The room depends on the length of the prompt; what a request asks for does not.
+    material = _as_bytes({"max_tokens": request.max_tokens, **described}, rest)
+    return None if material is None else blake3(material).digest()
+
+
+def _decisive(question: Question, *, seeded: bool) -> dict[str, object] | None:
     request = question.request
     if request.select or request.background:
         return None
@@ -33,8 +58,7 @@ def material_of(question: Question, *, seeded: bool) -> bytes | None:
     asked = {plugin: each for plugin, each in question.fields.items() if plugin != NAME}
     if request.constraint is not None and not asked:
         return None
-    described = {
-        "room": question.room,
+    return {
         "exact": question.exact,
         "sampling": [_described(each) for each in _samplings(request)],
         "request": {
@@ -46,9 +70,12 @@ def material_of(question: Question, *, seeded: bool) -> bytes | None:
         "fields": asked,
         "versions": {plugin: question.versions.get(plugin, "") for plugin in asked},
     }
+
+
+def _as_bytes(described: dict[str, object], prompt: Sequence[int]) -> bytes | None:
     try:
         text = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return text.encode() + b"\n" + array("i", request.prompt).tobytes()
+        return text.encode() + b"\n" + array("i", prompt).tobytes()
     except (TypeError, ValueError, OverflowError):
         return None
 

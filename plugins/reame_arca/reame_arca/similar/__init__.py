@@ -1,0 +1,1 @@
+"""L2: answers to questions that mean the same."""
