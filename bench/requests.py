@@ -12,14 +12,15 @@ from reame_core.engine.request import Request
 
 
 class Watched:
-    """A request that generates ``tokens`` greedy tokens whatever they are. Times in seconds."""
+    """A request that generates ``tokens`` greedy tokens whatever they are; with ``reuse`` only what is not in
+    memory is computed. Times in seconds."""
 
-    def __init__(self, engine: Engine, prompt: tuple[int, ...], tokens: int) -> None:
+    def __init__(self, engine: Engine, prompt: tuple[int, ...], tokens: int, *, reuse: bool = False) -> None:
         self._engine = engine
         self._failures: list[Exception] = []
         self.submitted = time.perf_counter()
         self.token_times: list[float] = []
-        request = Request(prompt=prompt, max_tokens=tokens, ignore_end=True, reuse=False)
+        request = Request(prompt=prompt, max_tokens=tokens, ignore_end=True, reuse=reuse)
         self._group = engine.submit(request, self._take)
 
     def _take(self, events: list[Event]) -> None:

@@ -122,9 +122,9 @@ class HostMeasurements:
 
     def recall_costs(self, backend: LlamaBackend, cost: BatchCost, *, measure: bool) -> None:
         """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""
-        remembered = self._store.get(f"batch_costs | {self._variant}")
-        if isinstance(remembered, dict) and remembered:
-            cost.remember({float(rows): float(ms) for rows, ms in remembered.items()})
+        remembered = _costs_from(self._store.get(f"batch_costs 2 | {self._variant}"))
+        if remembered is not None:
+            cost.remember(*remembered)
         elif measure:
             self._progress("measuring what batches cost, once")
             in_passing_thread(lambda: measure_batches(backend, cost))
@@ -132,7 +132,8 @@ class HostMeasurements:
     def keep_costs(self, cost: BatchCost) -> None:
         """Remember what batches cost by now."""
         if measured := cost.measured():
-            self._store.put(f"batch_costs | {self._variant}", {str(r): ms for r, ms in measured.items()})
+            rows = {str(count): ms for count, ms in measured.items()}
+            self._store.put(f"batch_costs 2 | {self._variant}", {"rows": rows, "attention": [*cost.attention]})
 
     @property
     def _variant(self) -> str:
@@ -151,6 +152,17 @@ class HostMeasurements:
             "sliding_window_cache": "full",
             "build": build_version(),
         }
+
+
+def _costs_from(remembered: object) -> tuple[dict[float, float], list[float]] | None:
+    """Milliseconds by rows, and of attention; None for anything else than ``keep_costs`` writes."""
+    match remembered:
+        case {"rows": dict(rows), "attention": list(attention)} if rows:
+            try:
+                return {float(count): float(ms) for count, ms in rows.items()}, [float(ms) for ms in attention]
+            except (TypeError, ValueError):
+                return None
+    return None
 
 
 def _setup_from(remembered: object) -> Setup | None:

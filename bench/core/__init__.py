@@ -1,6 +1,6 @@
 """The core's measurements: one module each, with ``measure(case)`` and what it compares in its docstring."""
 
 NAMES = (
-    *("decode", "prefill", "users", "stall", "cancel", "steps"),
+    *("decode", "prefill", "tail", "users", "stall", "cancel", "steps"),
     *("neighbour", "buffers", "tuning", "start", "memory", "http"),
 )

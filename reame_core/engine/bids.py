@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
+from reame_core.engine.attention import NOTHING, Attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.odds import Kind
 from reame_core.engine.sequence import Sequence
@@ -32,6 +33,8 @@ class DraftRoom:
 
     most: int
     gentle: int | None = None
+    attended: Attended = NOTHING
+    """By the rows that are in the batch already."""
 
 
 @dataclass(slots=True)
@@ -42,6 +45,16 @@ class Bid:
     proposal: Proposal
     chances: list[float]
     granted: int = 0
+
+    @property
+    def row(self) -> Attended:
+        """What one more row of it adds: in tiles nothing, for they are computed whole."""
+        return Attended(self.sequence.computed)
+
+    @property
+    def attended(self) -> Attended:
+        """What the granted rows add."""
+        return Attended(self.granted * self.sequence.computed)
 
     @property
     def promise(self) -> float:
@@ -70,12 +83,19 @@ def grant_all(bids: Many[Bid], spare: int) -> None:
 
 
 def grant(
-    bids: Many[Bid], certain: int, rows: int, spare: int, cost: BatchCost, asking: float = 0.0
+    bids: Many[Bid],
+    certain: int,
+    rows: int,
+    spare: int,
+    cost: BatchCost,
+    asking: float = 0.0,
+    attended: Attended = NOTHING,
 ) -> Gain | None:
-    """Grant up to ``spare`` rows beside ``rows`` others to the tokens with the best chances, and tell what the
-    batch gives then; None before anything was measured. ``certain`` tokens come without any draft, one for
-    each user. The ``asking`` of the bidders took milliseconds, which only drafts have to earn."""
-    base = cost.estimate(rows, certain)
+    """Grant up to ``spare`` rows beside ``rows`` others, which attend to ``attended``, to the tokens with the
+    best chances, and tell what the batch gives then; None before anything was measured. ``certain`` tokens come
+    without any draft, one for each user. The ``asking`` of the bidders took milliseconds, which only drafts
+    have to earn."""
+    base = cost.estimate(rows, certain, attended)
     if base is None:
         return None
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
@@ -89,7 +109,8 @@ def grant(
         tokens -= chance
         if place + 1 < len(bids[index].chances):
             heapq.heappush(heap, (-bids[index].chances[place + 1], index, place + 1))
-        gain = Gain(tokens, (cost.estimate(rows + len(order), certain) or base) + asking)
+        attended += bids[index].row
+        gain = Gain(tokens, (cost.estimate(rows + len(order), certain, attended) or base) + asking)
         if gain.rate > best_rate:
             best, best_rate, count = gain, gain.rate, len(order)
     for index in order[:count]:

@@ -1,23 +1,55 @@
-"""What batches of each size cost on this host, measured before the first request."""
+"""What batches of each size cost on this host, and what attention costs, measured before the first request."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import combinations, cycle
+from statistics import median
 
-from reame_core.engine.backend import Backend
+from reame_core.engine.attention import TILE, attended
+from reame_core.engine.backend import Backend, Rows
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.trial import Trial
 
 SIZES = (1, 2, 3, 4, 6, 7, 8, 16, 32, 48, 64)
 _CONTEXT = 64
 _ROUNDS = 2
+_CHUNKS = 8
 
 
 def measure_batches(backend: Backend, cost: BatchCost, clock: Callable[[], float] = time.perf_counter) -> None:
     """Tell ``cost`` the better of two batches of each of ``SIZES``. ``backend``'s memory must be empty and is
-    left empty. Takes as long as some 25 one-row batches and 350 rows of prompt."""
+    left empty. Takes as long as some 25 one-row batches and 900 rows of prompt."""
     token = min(100, backend.info.vocabulary_size - 1)
     with Trial(backend, [token], _CONTEXT, 1) as trial:
         for size in filter(trial.fits, SIZES):
-            cost.observe(size, min(trial.milliseconds(size, clock) for _ in range(_ROUNDS)))
+            best = min(trial.milliseconds(size, clock) for _ in range(_ROUNDS))
+            cost.observe(size, best, attended=attended([(size, trial.context)]))
+    cost.remember({}, _measure_attention(backend, token, clock))
+
+
+def _measure_attention(backend: Backend, token: int, clock: Callable[[], float]) -> list[float]:
+    """Milliseconds of a pair of row and cell in small batches, and in tiles: by how much more of a prompt's
+    chunks take, computed by turns in batches of the two kinds."""
+    taken: dict[int, list[tuple[int, float]]] = {TILE - 1: [], TILE: []}
+    computed = 0
+    try:
+        for _, size in zip(range(_CHUNKS), cycle(taken), strict=False):
+            if size > min(backend.info.max_rows, backend.info.kv_cells - computed):
+                continue
+            rows = Rows()
+            rows.add(0, computed, [token] * size, logits_from=size)
+            started = clock()
+            backend.decode(rows)
+            taken[size].append((computed, 1000 * (clock() - started)))
+            computed += size
+    finally:
+        backend.clear()
+    return [_slope(points) / size for size, points in taken.items()]
+
+
+def _slope(points: list[tuple[int, float]]) -> float:
+    """The median of all pairs, so that one disturbed batch does not count; 0 where there are no pairs."""
+    slopes = [(b - a) / (right - left) for (left, a), (right, b) in combinations(points, 2)]
+    return max(0.0, median(slopes)) if slopes else 0.0

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from reame_core.engine.admission import Admission
+from reame_core.engine.attention import attended
 from reame_core.engine.backend import Backend, Interrupted, OutOfCells, Rows
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.computed_drafts import ComputedDrafts
@@ -136,7 +137,8 @@ class Engine:
             self.cost,
             clock,
         )
-        self._padding = Padding(backend, self.cost, options.exact)
+        answer_rows = options.draft_rows if options.ends_in_small_batches else None
+        self._padding = Padding(backend, self.cost, options.exact, answer_rows)
         self._groups: list[RequestGroup] = []
         self._computing: Counter[RequestGroup] = Counter()
         """Rows of the batch under way, by who wants them."""
@@ -289,7 +291,8 @@ class Engine:
             slot = part.sequence.slot
             assert slot is not None
             rows.add(slot.index, part.start, tokens, logits_from=first_wanted)
-        self._padding.add(rows, self.memory.free_cells)
+        reads = attended((part.rows, part.start) for part in parts)
+        self._padding.add(rows, self.memory.free_cells, reads)
         computing: Counter[RequestGroup] = Counter()
         for part in parts:
             computing[part.sequence.group] += part.rows
@@ -311,8 +314,8 @@ class Engine:
             self._computing = Counter()
             self._padding.drop(rows)
         taken = 1000 * (self._clock() - started)
-        self.cost.observe(len(rows), taken, len(parts))
-        self.threads.observe(len(rows), taken)
+        self.cost.observe(len(rows), taken, len(parts), reads)
+        self.threads.observe(len(rows), taken, reads)
         self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
+from reame_core.engine.attention import attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import DraftRoom, Proposal
 from reame_core.engine.noise import LAST_SMALL_BATCH
@@ -73,14 +74,14 @@ class Scheduler:
         decoding = [s for s in served if s.decoding]
         filling = [s for s in served if not s.decoding]
         spare = self.max_rows - len(decoding)
-        within = max(1, self.cost.rows_within(self.stall_ms, self.max_rows) - len(decoding))
+        within = self._within(decoding, filling, spare)
         if decoding and filling:
             spare = min(spare, within)
         outputs = min(self.max_outputs - len(served), rejectable)
         small = self.most_with_drafts - len(decoding)
         # Drafts leave at least half of the rows to prompts.
         most = min(spare // 2 if filling else spare, outputs, small)
-        room = DraftRoom(most, min(most, within))
+        room = DraftRoom(most, min(most, within), attended((1, s.computed) for s in decoding))
         chosen = drafts(decoding, len(decoding), room) if decoding else {}
         parts = [Part(s, s.known - 1, s.known, chosen.get(s.id)) for s in decoding]
         drafted = sum(part.drafted for part in parts)
@@ -88,8 +89,21 @@ class Scheduler:
         if self.ends_in_small_batches:
             chunks = self._without_ends(chunks, len(decoding) + drafted)
         prompt_rows = sum(chunk.rows for chunk in chunks)
-        riders = DraftRoom(min(spare - prompt_rows, outputs, small - prompt_rows) - drafted)
+        reads = attended((part.rows, part.start) for part in (*parts, *chunks))
+        riders = DraftRoom(min(spare - prompt_rows, outputs, small - prompt_rows) - drafted, attended=reads)
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
+
+    def _within(self, decoding: Many[Sequence], filling: Many[Sequence], spare: int) -> int:
+        """How many of the ``spare`` rows keep the batch within ``stall_ms``: rows of prompts where there are
+        any, else of drafts. Never none."""
+        if not filling and len(decoding) < 2:  # nobody waits
+            return max(1, spare)
+        growing = filling or decoding
+        # Rows that nobody can fill would promise the price of a larger batch, which may be lower.
+        most = len(decoding) + (min(spare, sum(s.known - s.computed for s in filling)) if filling else spare)
+        context = sum(s.computed for s in growing) / len(growing)
+        beside = attended((1, s.computed) for s in decoding if filling)
+        return max(1, self.cost.rows_within(self.stall_ms, most, context, beside) - len(decoding))
 
     def _without_ends(self, chunks: list[Part], others: int) -> list[Part]:
         """``chunks`` beside ``others`` rows, without the last rows of prompts where that is a large batch."""

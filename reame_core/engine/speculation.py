@@ -16,6 +16,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 
+from reame_core.engine.attention import Attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
@@ -53,18 +54,21 @@ class Speculation:
     _propose_ms: dict[str, float] = field(default_factory=dict)
 
     def choose(self, sequences: Many[Sequence], rows: int, room: DraftRoom) -> dict[int, Proposal]:
-        """Drafts by the id of their sequence, for a batch that has ``rows`` rows without them."""
+        """Drafts by the id of their sequence, for a batch that has ``rows`` rows without them and ``room`` for
+        more."""
         if room.most < 1 or self.most < 1:
             return {}
         bids = [bid for sequence in sequences if (bid := self._best_bid(sequence, room.most)) is not None]
         alone = len(bids) == len(sequences) or room.gentle is None
         spare = room.most if alone else min(room.most, room.gentle or 0)
-        gain = self._grant(bids, len(sequences), rows, spare)
+        gain = self._grant(bids, len(sequences), rows, spare, room.attended)
         promised = {bid.sequence.id: bid.promise for bid in bids if bid.granted}
         granted = sum(bid.granted for bid in bids)
         most = min(self.most, room.most - granted)
         gentle = most if room.gentle is None else min(most, room.gentle - granted)
-        computed = self.computed.choose(sequences, promised, rows + granted, DraftRoom(most, gentle), gain)
+        attended = sum((bid.attended for bid in bids), room.attended)
+        left = DraftRoom(most, gentle, attended)
+        computed = self.computed.choose(sequences, promised, rows + granted, left, gain)
         chosen = dict(computed)
         for bid in bids:
             if bid.granted and bid.sequence.id not in computed:
@@ -105,13 +109,13 @@ class Speculation:
         self._propose_ms[source] = before * _PROPOSE_MEMORY + spent * (1 - _PROPOSE_MEMORY)
         return draft
 
-    def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int) -> Gain | None:
+    def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, attended: Attended) -> Gain | None:
         """Give rows to the tokens with the best chances, as many as give the most tokens per millisecond."""
         if not self.priced:
             grant_all(bids, spare)
             return Gain(certain + sum(bid.promise for bid in bids), _UNMEASURED)
         proposing = sum(self._propose_ms.get(bid.proposal.source, 0.0) for bid in bids)
-        return grant(bids, certain, rows, spare, self.cost, proposing)
+        return grant(bids, certain, rows, spare, self.cost, proposing, attended)
 
     def _keep_unpaid(self, bid: Bid) -> None:
         """The bid got no row: see whether it would have been right. A source that takes long to propose is also

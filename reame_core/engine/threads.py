@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from reame_core.engine.attention import NOTHING, Attended
 from reame_core.engine.batch_cost import BatchCost
 
 log = logging.getLogger("reame.engine")
@@ -75,8 +76,9 @@ class Threads:
         """Whether numbers of threads are being compared."""
         return bool(self._waiting)
 
-    def observe(self, rows: int, milliseconds: float) -> None:
-        """A batch of ``rows`` took ``milliseconds``. Called after each, on the engine thread."""
+    def observe(self, rows: int, milliseconds: float, attended: Attended = NOTHING) -> None:
+        """A batch of ``rows`` that attend to ``attended`` took ``milliseconds``. Called after each, on the
+        engine thread."""
         if self._busy_cores is None or self._most == 1:
             return
         busy = self._busy_cores()
@@ -85,7 +87,7 @@ class Threads:
         if not self.disturbed:
             return
         if self._waiting:
-            self._measure(rows, milliseconds)
+            self._measure(rows, milliseconds, attended)
         elif self._clock() >= self._compare_at:
             self._compare()
 
@@ -112,8 +114,8 @@ class Threads:
         self._waiting = sorted({beside, self._most})
         self._switch(self._waiting[0])
 
-    def _measure(self, rows: int, milliseconds: float) -> None:
-        expected = self.quiet_cost.estimate(rows)
+    def _measure(self, rows: int, milliseconds: float, attended: Attended) -> None:
+        expected = self.quiet_cost.estimate(rows, attended=attended)
         if self._fresh or not expected:
             self._fresh = False
             return

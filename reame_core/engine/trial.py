@@ -23,9 +23,10 @@ class Trial:
     def __init__(self, backend: Backend, sample: Many[int], context: int, rows: int) -> None:
         self._backend = backend
         self._info = backend.info
-        self._context = min(context, self._info.kv_cells // 2)
-        self._rows = min(rows, self._context)
-        self._tokens = [sample[i * i % len(sample)] for i in range(self._context + self._rows)]
+        self.context = min(context, self._info.kv_cells // 2)
+        """Tokens before the rows."""
+        self._rows = min(rows, self.context)
+        self._tokens = [sample[i * i % len(sample)] for i in range(self.context + self._rows)]
 
     def __enter__(self) -> Trial:
         try:
@@ -42,9 +43,9 @@ class Trial:
 
     def _compute_context(self) -> None:
         step = min(63, self._info.max_rows)
-        for start in range(0, self._context, step):
+        for start in range(0, self.context, step):
             rows = Rows()
-            tokens = self._tokens[start : min(start + step, self._context)]
+            tokens = self._tokens[start : min(start + step, self.context)]
             rows.add(0, start, tokens, logits_from=len(tokens))
             self._backend.decode(rows)
 
@@ -52,7 +53,7 @@ class Trial:
         """Whether the rows can be computed in batches of ``size`` rows, all with logits."""
         cells = len(range(0, self._rows, size)) * size
         most = min(self._info.max_rows, self._info.max_outputs)
-        return size <= most and cells <= self._info.kv_cells - self._context
+        return size <= most and cells <= self._info.kv_cells - self.context
 
     def lines(self, size: int) -> NDArray[np.float32]:
         """(rows, vocabulary) logits of the rows, computed ``size`` rows at a time."""
@@ -76,11 +77,11 @@ class Trial:
 
     def _fork(self) -> None:
         """The context once more, as sequence 1: that can be dropped whole, which every model can."""
-        self._backend.copy(0, 1, self._context)
+        self._backend.copy(0, 1, self.context)
 
     def _batch(self, start: int, size: int) -> Rows:
         """Always a whole batch: the last one reaches past the rows that are wanted."""
-        first = self._context + start
+        first = self.context + start
         tokens = [self._tokens[min(i, len(self._tokens) - 1)] for i in range(first, first + size)]
         rows = Rows()
         rows.add(1, first, tokens, logits_from=0)

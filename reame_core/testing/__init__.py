@@ -6,7 +6,7 @@ servers on it, machines to simulate, and the laws that plugins keep, as checks.
 
 from reame_core.testing.driving import Answer, Answers, Plugged, plain_answers, plugged, prompt_of, run, submit
 from reame_core.testing.fake_backend import FakeBackend, FakeClock
-from reame_core.testing.machines import FLAT, STEEP, TWO_CORES, CostModel
+from reame_core.testing.machines import FLAT, STEEP, TWO_CORES, AttentionModel, CostModel
 from reame_core.testing.rule_constraint import RuleConstraint
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "TWO_CORES",
     "Answer",
     "Answers",
+    "AttentionModel",
     "CostModel",
     "FakeBackend",
     "FakeClock",

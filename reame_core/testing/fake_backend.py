@@ -7,7 +7,9 @@ restored, shared, removed and recomputed exactly the right cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +37,32 @@ def _hash(value: int, salt: int) -> int:
     return value ^ (value >> 29)
 
 
-class FakeClock:
-    """A clock that only moves when told to. ``milliseconds`` a batch of k rows costs, by default 10 + k."""
+def _parts(rows: Rows) -> list[tuple[int, int]]:
+    """(rows, position of the first) of each sequence in turn."""
+    runs = groupby(zip(rows.sequences, rows.positions, strict=True), key=itemgetter(0))
+    positions = [[position for _, position in run] for _, run in runs]
+    return [(len(run), run[0]) for run in positions]
 
-    def __init__(self, milliseconds: Callable[[int], float] = lambda rows: 10.0 + rows) -> None:
+
+class FakeClock:
+    """A clock that only moves when told to. ``milliseconds`` a batch of k rows costs, by default 10 + k, and
+    what its parts (rows of one sequence, and the cells that this has before them) attend to costs
+    ``attention``, by default nothing; see ``AttentionModel``."""
+
+    def __init__(
+        self,
+        milliseconds: Callable[[int], float] = lambda rows: 10.0 + rows,
+        attention: Callable[[Sequence[tuple[int, int]]], float] = lambda parts: 0.0,
+    ) -> None:
         self.now = 0.0
         self.milliseconds = milliseconds
+        self.attention = attention
 
     def __call__(self) -> float:
         return self.now
 
-    def batch(self, rows: int) -> None:
-        self.now += self.milliseconds(rows) / 1000
+    def batch(self, rows: int, parts: Sequence[tuple[int, int]] = ()) -> None:
+        self.now += (self.milliseconds(rows) + self.attention(parts)) / 1000
 
 
 class FakeBackend:
@@ -162,7 +178,7 @@ class FakeBackend:
         if self._interrupted:
             raise Interrupted
         if self.clock:
-            self.clock.batch(len(rows))
+            self.clock.batch(len(rows), _parts(rows))
         lines = []
         for index in range(len(rows)):
             cell, sequence = free[index], rows.sequences[index]

@@ -3,7 +3,7 @@ backend."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,6 +28,30 @@ class CostModel:
         if rows > last:
             return known[-1] * rows / last
         return float(np.interp(rows, self._rows, known))
+
+
+_TILE = 64
+
+
+@dataclass(frozen=True)
+class AttentionModel:
+    """Milliseconds of attention in a batch, as llama.cpp does it on CPUs. In fewer than 64 rows each row costs
+    ``row`` for each cell that it attends to. More rows are computed in tiles of 64, and each of the 64 costs
+    ``tile`` for each cell that any of them attends to. Call it with the parts of a batch: (rows, cells before
+    them)."""
+
+    row: float
+    tile: float
+
+    def __call__(self, parts: Sequence[tuple[int, int]]) -> float:
+        if sum(rows for rows, _ in parts) < _TILE:
+            return self.row * sum(rows * context for rows, context in parts)
+        cells = start = 0
+        for rows, context in parts:
+            touched = (start + rows - 1) // _TILE - start // _TILE + 1
+            cells += touched * context
+            start += rows
+        return self.tile * _TILE * cells
 
 
 TWO_CORES = CostModel({1: 115, 4: 235, 8: 375, 16: 420, 32: 570, 64: 940, 128: 1587})
