@@ -108,9 +108,9 @@ def _examined(
 
         bring_here(settings, model)
         return f"a few answers of {model}", rehearse(settings, model, selection, note), here
-    from reame_core.doctor.plugins.probe import probe
+    from reame_core.doctor.plugins.probe import left_alone, probe
 
-    return FAKE, probe(selection, tables), here
+    return FAKE, probe(selection, tables), [*here, *left_alone(tables)]
 
 
 def _server(address: str | None) -> str | None:

@@ -105,6 +105,21 @@ def test_a_probe_leaves_nothing_behind(doctor: Callable[..., tuple[int, Any]], a
     assert not (alone / "cells").exists()
 
 
+def test_a_probe_calls_no_store(doctor: Callable[..., tuple[int, Any]]) -> None:
+    """Not even one that is not there: the plugin would say so."""
+    far = """
+from reame_core.hookspecs import hookimpl
+@hookimpl
+def startup(context):
+    assert dict(context.options) == {"size": 3}
+"""
+    code, answer = doctor(far=far, settings="[plugins.far]\nurl = 'redis://127.0.0.1'\nsize = 3\n")
+    assert (code, by_name(answer)["far"]["state"]) == (0, "active")
+    [found] = answer["findings"]
+    text = "plugins.far.url was left out: a probe calls nobody; --model does"
+    assert (found["level"], found["plugin"], found["text"]) == ("remark", "far", text)
+
+
 @pytest.mark.parametrize(
     ("plugins", "settings", "level", "text"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import structlog
 
 from reame_core.testing import fake_vocabulary as vocabulary
 from tests.server.support import Running
@@ -61,3 +62,33 @@ def test_what_is_no_token(shared: Running, tokens: Any) -> None:
     response = shared.http.post("/detokenize", json={"tokens": tokens})
     assert response.status_code == 400
     assert response.json()["error"]["param"].startswith("tokens")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("tools", [{"type": "function"}]), ("chat_template", "{{ messages }}"), ("add_special_tokens", True)),
+        *(("add_generation_prompt", False), ("continue_final_message", True), ("return_token_strs", True)),
+    ],
+)
+def test_fields_that_would_give_other_tokens_are_refused(shared: Running, field: str, value: Any) -> None:
+    response = shared.http.post("/tokenize", json={"content": "a", field: value})
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["param"] == field
+    assert error["message"].startswith(f"{field} is not supported here: ")
+
+
+def test_fields_that_change_nothing_are_taken(shared: Running) -> None:
+    harmless = {"model": "fake", "tools": [], "add_generation_prompt": True, "return_token_strs": False}
+    with structlog.testing.capture_logs() as lines:
+        tokenize(shared, content="a", **harmless)
+    assert not [line for line in lines if "ignored" in line["event"]]
+
+
+def test_unknown_fields_are_logged(shared: Running) -> None:
+    with structlog.testing.capture_logs() as lines:
+        tokenize(shared, content="a", with_peices=True, colour="red")
+        shared.http.post("/detokenize", json={"tokens": [97], "colour": "red"})
+    ignored = [line["fields"] for line in lines if line["event"] == "unknown fields are ignored"]
+    assert ignored == [["with_peices", "colour"], ["colour"]]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from reame_core.doctor.plugins.findings import Finding
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
@@ -30,6 +31,8 @@ from reame_core.testing import FakeBackend, prompt_of, run
 
 _FOLDER = "folder"
 """The option in which plugins are told where their files are, by custom."""
+_URL = "url"
+"""Likewise, where a store is that others use as well."""
 _TEXT = "1. red, 2. blue, 3. red, 4. blue. " * 6
 _CHOICES = 3
 
@@ -67,11 +70,24 @@ def _with_refused(conditions: PluginConditions, refused: Mapping[str, str]) -> P
 
 
 def _thrown_away(tables: Mapping[str, Mapping[str, object]], home: Path) -> dict[str, Mapping[str, object]]:
-    """``tables`` with other folders."""
+    """``tables`` with other folders, and without what is elsewhere."""
     return {
-        name: {**options, _FOLDER: str(home / name)} if _FOLDER in options else options
+        name: {
+            option: str(home / name) if option == _FOLDER else value
+            for option, value in options.items()
+            if option != _URL
+        }
         for name, options in tables.items()
     }
+
+
+def left_alone(tables: Mapping[str, Mapping[str, object]]) -> list[Finding]:
+    """What a probe does not look at."""
+    return [
+        Finding("remark", name, f"plugins.{name}.{_URL} was left out: a probe calls nobody; --model does")
+        for name, options in tables.items()
+        if options.get(_URL)
+    ]
 
 
 def _live(

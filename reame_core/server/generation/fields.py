@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -123,9 +123,13 @@ def _refuse_or_log(open_fields: Mapping[str, Any]) -> None:
             raise InvalidRequest(needs_plugin(name, plugin), param=name)
         if name.startswith("reame."):
             raise InvalidRequest(f"{printable(name)} is no field of this server or of its plugins", param=name)
-    ignored = [printable(name) for name in open_fields if name not in _HINTS]
-    if ignored:
-        log.info("unknown fields are ignored", fields=ignored[:_MOST_NAMES_LOGGED])
+    log_ignored([name for name in open_fields if name not in _HINTS])
+
+
+def log_ignored(names: Sequence[str]) -> None:
+    """Tell the log, in one line, of the fields of a request that nobody knows."""
+    if names:
+        log.info("unknown fields are ignored", fields=[printable(name) for name in names[:_MOST_NAMES_LOGGED]])
 
 
 def template_variables(chat: ChatRequest, template_source: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from reame_core.models.prompt import chat_tokens, raw_tokens
 from reame_core.server.generation.logprobs import TokenTexts
 from reame_core.server.generation.prompts import text_of
 from reame_core.server.generation.run import prepared_off_loop
+from reame_core.server.generation.token_fields import check_token_fields
 from reame_core.server.responding import read_struct, respond
 from reame_core.server.wire.requests import DetokenizeRequest, TokenizeRequest
 from reame_core.server.wire.responses import Text, Tokens
@@ -27,7 +28,8 @@ def token_routes(server: ServerState) -> list[HTTPRouteHandler]:
     async def tokenize(request: Request[Any, Any, Any]) -> Response[bytes]:
         """The tokens of a text or of a whole conversation."""
         model = server.ready()
-        asked, _, size = await read_struct(request, TokenizeRequest)
+        asked, left_over, size = await read_struct(request, TokenizeRequest)
+        check_token_fields(left_over)
         tokens = await prepared_off_loop(lambda: _tokens(model, asked), body_bytes=size, plugins=False)
         shown: list[Any] = list(tokens)
         if asked.with_pieces:
@@ -39,7 +41,8 @@ def token_routes(server: ServerState) -> list[HTTPRouteHandler]:
     async def detokenize(request: Request[Any, Any, Any]) -> Response[bytes]:
         """The text of tokens."""
         model = server.ready()
-        asked, _, _ = await read_struct(request, DetokenizeRequest)
+        asked, left_over, _ = await read_struct(request, DetokenizeRequest)
+        check_token_fields(left_over)
         size = model.info.vocabulary_size
         if not all(0 <= token < size for token in asked.tokens):
             raise InvalidRequest(f"tokens holds ids outside 0 to {size - 1}", param="tokens")
