@@ -23,7 +23,7 @@ def question(n: int = 1, logprobs: int | None = None, room: int = 1000) -> Quest
 
 
 @st.composite
-def choices(draw: st.DrawFn, logprobs: bool) -> AnsweredChoice:
+def choices(draw: st.DrawFn, number: int, logprobs: bool) -> AnsweredChoice:
     deltas = []
     for ids in draw(st.lists(st.lists(tokens, max_size=3).map(tuple), max_size=5)):
         told = (
@@ -36,7 +36,7 @@ def choices(draw: st.DrawFn, logprobs: bool) -> AnsweredChoice:
             if logprobs
             else ()
         )
-        deltas.append(TextDelta(0, draw(st.text(max_size=5)), ids, told))
+        deltas.append(TextDelta(number, draw(st.text(max_size=5)), ids, told))
     completion = sum(len(delta.tokens) for delta in deltas) + draw(st.integers(0, 3))
     stopped_by = draw(st.none() | st.text(max_size=3) | tokens)
     return AnsweredChoice(tuple(deltas), draw(st.sampled_from(["stop", "length"])), completion, stopped_by)
@@ -44,7 +44,7 @@ def choices(draw: st.DrawFn, logprobs: bool) -> AnsweredChoice:
 
 @given(st.data(), st.booleans(), st.integers(1, 3))
 def test_an_answer_comes_out_as_it_went_in(data: st.DataObject, logprobs: bool, n: int) -> None:
-    answer = data.draw(st.lists(choices(logprobs), min_size=n, max_size=n))
+    answer = [data.draw(choices(number, logprobs)) for number in range(n)]
     record = decode(encode(b"material", 12.5, answer))
     assert record is not None
     assert (record.material, record.made_at) == (b"material", 12.5)
