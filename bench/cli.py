@@ -9,6 +9,8 @@ from bench.conclave.command import conclave
 from bench.core.command import core
 from bench.diskkv.command import diskkv
 from bench.fleet.command import fleet
+from bench.publish import publish
+from bench.similar.command import similar
 from bench.speculation.command import speculation
 from bench.structured.command import structured
 from bench.suggeritore.command import suggeritore
@@ -19,5 +21,5 @@ def main() -> None:
     """Benchmarks: ratios within one run. Run them from the repository's folder, on an idle machine."""
 
 
-for command in (core, speculation, suggeritore, structured, diskkv, arca, conclave, fleet):
+for command in (core, speculation, suggeritore, structured, diskkv, arca, conclave, fleet, similar, publish):
     main.add_command(command)

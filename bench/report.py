@@ -65,7 +65,7 @@ class Result:
     """The same of the worst run that was kept; above a few percent, repeat."""
 
     def as_text(self) -> str:
-        heading = f"### {self.measurement}: {self.model}"
+        heading = f"#### {self.measurement}: {self.model}"
         rows = [("figure", "median", "rounds", "target", "met"), *(f.cells for f in self.figures)]
         ending = (
             f"{self.seconds:.0f} s; other processes used {self.others_cpu:.0%} of the machine, "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
 import click
+from reame_bench.options import without_folders
 
 from bench.host import CpuWatch, describe_host
 from bench.quiet import Quiet
@@ -46,19 +47,30 @@ def run(package: str, names: Sequence[str], subjects: Sequence[Measured], json_f
                 click.echo(results[-1].as_text())
             except (ReameError, WorkerDied, RuntimeError) as error:
                 failed = True
-                click.echo(f"### {name}: {subject.name}\n\nfailed: {error}\n")
+                click.echo(f"#### {name}: {subject.name}\n\nfailed: {error}\n")
         subject.close()
     if json_file is not None:
-        report = {"host": host, "command": command, "results": [result.as_json() for result in results]}
-        json_file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+        write_report(json_file, package.removeprefix("bench."), host, command, results)
     if failed:
         raise SystemExit(1)
 
 
+def write_report(
+    file: Path, suite: str, host: Mapping[str, str], command: str, results: Sequence[Result]
+) -> None:
+    """For programs, and for ``python -m bench publish``."""
+    report = {
+        "suite": suite,
+        "host": dict(host),
+        "command": command,
+        "results": [result.as_json() for result in results],
+    }
+    file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+
+
 def _command() -> str:
     """As it was typed, but without the folders of this machine."""
-    words = [word if word.startswith("-") else Path(word).name for word in sys.argv[1:]]
-    return " ".join(["uv run python -m bench", *words])
+    return " ".join(["uv run python -m bench", *map(without_folders, sys.argv[1:])])
 
 
 def progress(line: str) -> None:

@@ -19,6 +19,7 @@ class BenchOptions:
     servers: tuple[str, ...] = ()
     llama_server: Path | None = None
     draft: Path | None = None
+    store: str | None = None
     requests: int | None = None
     rounds: int | None = None
     threads: int | None = None
@@ -42,5 +43,9 @@ class BenchOptions:
 
 def typed_command() -> str:
     """As it was typed, but without the folders of this machine."""
-    words = [word if word.startswith("-") else Path(word).name for word in sys.argv[1:]]
-    return " ".join(["reame", *words])
+    return " ".join(["reame", *map(without_folders, sys.argv[1:])])
+
+
+def without_folders(word: str) -> str:
+    """An argument as it can be shown: a path shrinks to its name; options and addresses stay."""
+    return word if word.startswith("-") or "://" in word else Path(word).name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from reame_bench.figures import Value, advantage, short, table, values
@@ -15,6 +16,7 @@ from reame_bench.workloads.catalogue import WORKLOADS
 from reame_core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from reame_bench.results import Run, Unit
@@ -22,6 +24,33 @@ if TYPE_CHECKING:
 
 OURS = "reame"
 _DISTURBED = 0.04
+
+
+_ON = "Measured on "
+
+
+def on_host(host: Mapping[str, str], text: str) -> str:
+    """``text`` below a line that says where it was measured."""
+    cores = host.get("cores", "").partition(",")[0]
+    return f"{_ON}{', '.join(filter(None, (host.get('cpu', '?'), cores, _amx(host))))}.\n\n{text}"
+
+
+def _amx(host: Mapping[str, str]) -> str:
+    return "" if "flags" not in host else "with AMX" if "amx_int8" in host["flags"].split() else "without AMX"
+
+
+def write_part(page: Path, name: str, host: Mapping[str, str], text: str) -> None:
+    """Put what was measured on ``host`` in its place in ``page``, in place of what was measured there before.
+    Raises UsageError where figures of another machine are there: they would be lost."""
+    new = on_host(host, text)
+    before = re.search(rf"<!-- begin {name} -->\s*({_ON}.*)\n", page.read_text(encoding="utf-8"))
+    if before and before[1] != new.partition("\n")[0]:
+        there = before[1].removeprefix(_ON).rstrip(".")
+        raise UsageError(
+            f"the marks `{name}` of {page} enclose figures of another machine, {there}: move them out first, "
+            "below a heading of their own"
+        )
+    between_markers(page, name, new)
 
 
 def between_markers(page: Path, name: str, text: str) -> None:
@@ -36,9 +65,14 @@ def between_markers(page: Path, name: str, text: str) -> None:
     page.write_text(f"{head}{begin}\n\n{text.strip()}\n\n{end}{tail}", encoding="utf-8")
 
 
-def write_page(page: Path, run: Run) -> None:
-    """Put everything that ``run`` has into the places of ``page`` that are marked for it."""
-    content = page.read_text(encoding="utf-8")
+def marked(page: Path, name: str) -> bool:
+    """Whether ``page`` has a place for ``name``."""
+    return f"<!-- begin {name} -->" in page.read_text(encoding="utf-8")
+
+
+def write_page(page: Path, run: Run) -> list[str]:
+    """Put everything that ``run`` has into the places of ``page`` that are marked for it, and say which those
+    are. Raises UsageError where there is none."""
     parts = {
         "host": host_table(run),
         "targets": targets(run),
@@ -49,13 +83,15 @@ def write_page(page: Path, run: Run) -> None:
         parts[PROFILE] = profile_table(run)
     if SIMULATION in run.extras:
         parts[SIMULATION] = simulation_tables(run)
-    marked = [name for name in parts if f"<!-- begin {name} -->" in content]
-    if not marked:
+    parts = {name: text or "Nothing has been measured yet." for name, text in parts.items()}
+    names = [name for name in parts if marked(page, name)]
+    if not names:
         raise UsageError(
             f"{page} has none of the marks " + ", ".join(f"<!-- begin {name} -->" for name in parts)
         )
-    for name in marked:
-        between_markers(page, name, parts[name])
+    for name in names:
+        write_part(page, name, run.host, parts[name])
+    return names
 
 
 def host_table(run: Run) -> str:

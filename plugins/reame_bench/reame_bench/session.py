@@ -55,7 +55,7 @@ def _measure(options: BenchOptions, results: Results) -> None:
     size = options.measured_size
     plan = Plan(
         workloads=_workloads(options.names or size.workloads),
-        contestants=choose(options.servers, options.llama_server, options.draft),
+        contestants=choose(options.servers, options.llama_server, options.draft, options.store),
         jobs=jobs(options),
         size=size,
         command=typed_command(),

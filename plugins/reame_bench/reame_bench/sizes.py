@@ -30,13 +30,13 @@ SMOKE = Size("smoke", requests=3, prefix=120, answer=12, longest=12, users=(1, 2
 QUICK = Size(
     "quick",
     requests=5,
-    prefix=400,
+    prefix=250,
     answer=24,
     longest=32,
     users=(1, 2, 4),
     turns=4,
     rounds=1,
-    workloads=("triage", "invoices", "prefix", "repeats", "fresh", "users", "chat"),
+    workloads=("triage", "prefix", "repeats", "fresh", "users", "chat"),
 )
 FULL = Size(
     "full", requests=40, prefix=1200, answer=160, longest=256, users=(1, 2, 3, 4, 8), turns=20, rounds=3

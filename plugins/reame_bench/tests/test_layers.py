@@ -28,6 +28,8 @@ WORKER = "_run (/x/reame_core/engine/worker.py:90)"
         (["run (/x/uvicorn/server.py:1)", "encode (/x/msgspec/json.py:2)"], HTTP),
         (["_bootstrap (/lib/threading.py:1)", "work (/x/elsewhere.py:2)"], OTHER),
         ([WORKER, "wait (threading.py:320)"], WAITING),
+        ([WORKER, "Condition.wait (/usr/lib/python3.11/threading.py:327)"], WAITING),
+        (["run (/x/uvicorn/server.py:1)", "EpollSelector.select (/x/selectors.py:468)"], WAITING),
         ([WORKER, "wait (/usr/lib/python3.11/threading.py:327)"], WAITING),
         ([WORKER, "await_all (/x/reame_core/engine/threading.py:327)"], SCHEDULING),
     ],

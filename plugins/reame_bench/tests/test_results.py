@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from reame_bench.figures import Value, advantage, short, table, values
-from reame_bench.published import comparison, published
+from reame_bench.published import _OPTIONS, comparison, published
 from reame_bench.report import between_markers, workload_sections, write_page
 from reame_bench.results import Results, Run, Unit
 from reame_bench.targets import targets
@@ -96,7 +96,7 @@ def test_only_what_is_between_the_markers_is_written(tmp_path: Path) -> None:
     page.write_text("above\n<!-- begin workloads -->\nold\n<!-- end workloads -->\nbelow\n")
     write_page(page, Run(HOST, [unit("reame", first=10.0)]))
     content = page.read_text()
-    assert content.startswith("above\n<!-- begin workloads -->\n\n#### Repeated")
+    assert content.startswith("above\n<!-- begin workloads -->\n\nMeasured on an abacus.\n\n#### Repeated")
     assert content.endswith("<!-- end workloads -->\nbelow\n")
     assert "old" not in content
     again = page.read_text()
@@ -123,8 +123,9 @@ def test_every_published_figure_is_shown_or_says_why_not() -> None:
     for row in rows:
         if row.shown:
             keys = {metric.key for metric in BY_NAME[row.workload].metrics}
-            assert set(row.time or row.rate or ("?",)) <= keys
-            assert row.gain
+            assert set(row.keys) <= keys
+            assert row.gain or row.figure
+            assert set(row.between) <= set(_OPTIONS)
         else:
             assert row.why_not
 
@@ -161,4 +162,35 @@ def test_ours_beside_the_original() -> None:
     assert "10.0 → 46.0 tokens/s" in line
     assert "4.60 ×" in line
     assert "2.00 ×" in line
-    assert "not measured" in text
+    [decoding] = [line for line in text.splitlines() if "Decoding: Qwen2.5-1.5B" in line]
+    assert "not measured (`users`)" in decoding
+    assert "`reame bench m --full --rounds 1 --only kept --store redis://127.0.0.1 --json results.json`" in text
+    fresh = "--only fresh --server reame --server reame: --json"
+    assert fresh in text
+    assert "--only repeats" not in text, "it is measured"
+
+
+def test_a_speed_stands_beside_the_original_without_a_gain() -> None:
+    text = comparison(Run(HOST, [unit("reame", 0, "users", users_1=12.0)]))
+    [line] = [line for line in text.splitlines() if "Decoding: Qwen2.5-1.5B" in line]
+    assert [cell.strip() for cell in line.split("|")[3:7]] == ["M3", "12.0 tokens/s", "", ""]
+
+
+def test_models_without_any_of_the_figures_get_no_table() -> None:
+    triage = unit("reame", 0, "triage", last=1.0)
+    triage.model = "other"
+    text = comparison(Run(HOST, [triage, unit("reame", first=10.0, repeat=46.0)]))
+    assert "ours, m " in text
+    assert "ours, other" not in text
+    assert "ours, qwen2.5-coder-1.5b" in comparison(Run(HOST))
+
+
+def test_figures_of_another_machine_stay(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("<!-- begin workloads -->\n<!-- end workloads -->\n")
+    write_page(page, Run({"cpu": "a slide rule", "flags": "amx_int8"}, [unit("reame", first=10.0)]))
+    before = page.read_text()
+    assert "Measured on a slide rule, with AMX." in before
+    with pytest.raises(UsageError, match="another machine, a slide rule, with AMX: move them out"):
+        write_page(page, Run(HOST, [unit("reame", first=11.0)]))
+    assert page.read_text() == before

@@ -37,7 +37,8 @@ _PLACES = (
 )
 _ENGINE = "reame_core/engine/worker.py"
 """On every stack of the engine thread."""
-_IDLE = re.compile(r"(wait|select|get|accept) \(.*\b(threading|selectors|queue|socket)\.py")
+_IDLE = re.compile(r"(\w+\.)*(wait|select|get|accept) \(.*\b(threading|selectors|queue|socket)\.py")
+"""Of functions with the names of their classes or without."""
 
 
 @dataclass(slots=True)

@@ -26,10 +26,14 @@ FORMS = (
 
 
 def choose(
-    wanted: Sequence[str], llama_server: Path | None = None, draft: Path | None = None
+    wanted: Sequence[str],
+    llama_server: Path | None = None,
+    draft: Path | None = None,
+    store: str | None = None,
 ) -> list[Contestant]:
     """Those that are ``wanted``, or else Reame with all plugins, Reame with none, and every other server that
-    is installed. With ``draft`` also the variants with that draft model. Raises UsageError."""
+    is installed. With ``draft`` also the variants with that draft model, with the url of a ``store`` Reame with
+    that. Raises UsageError."""
     binary = llama_server or _on_path("llama-server")
     if wanted:
         chosen = [_one(text, binary) for text in wanted]
@@ -43,6 +47,9 @@ def choose(
             chosen.append(Ollama(ollama))
     if draft is not None:
         chosen += _with_draft_model(draft, binary, {each.name for each in chosen})
+    if store is not None:
+        chosen.append(Reame("reame, store", settings={"plugins.arca.url": store}))
+        chosen[-1].only = frozenset({"kept"})
     names = [each.name for each in chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"--server names {', '.join(names)}: each can take part once")

@@ -43,6 +43,8 @@ class Reame(Contestant):
             "server.log_level": "warning",
             **self._settings,
         }
+        if "plugins.arca.url" in settings:
+            settings["plugins.arca.prefix"] = folder.name  # so that no earlier run has answered
         variables = {f"REAME_{key.replace('.', '__').upper()}": str(value) for key, value in settings.items()}
         variables |= {"REAME_HOME": str(folder), "REAME_CONFIG": str(config)}
         if self._plugins is not None:

@@ -8,6 +8,7 @@ from reame_bench.texts import document, invoices, tagger, triage
 from reame_bench.workloads.best_of import BestOf
 from reame_bench.workloads.conversation import Conversation
 from reame_bench.workloads.generation import DraftModel, Fresh, Repeats, Rewrite
+from reame_bench.workloads.kept import Kept
 from reame_bench.workloads.learning import LearningCurve
 from reame_bench.workloads.prefix import Prefix
 from reame_bench.workloads.together import Together
@@ -31,6 +32,7 @@ WORKLOADS: tuple[Workload, ...] = (
     Stall(),
     BestOf(),
     DraftModel(),
+    Kept(),
     Conversation(),
     Together(),
 )
