@@ -7,7 +7,7 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
-from reame_core.engine.attention import attended
+from reame_core.engine.attention import NOTHING, attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import DraftRoom, Proposal
 from reame_core.engine.noise import LAST_SMALL_BATCH
@@ -48,8 +48,8 @@ DraftChoice = Callable[[Many[Sequence], int, DraftRoom], dict[int, Proposal]]
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
-    """``max_rows`` rows a batch at most. While anybody decodes, prompts do not make a batch longer than
-    ``stall_ms`` (as ``cost`` expects), but somebody's prompt always gets on by a row. Where there are more
+    """``max_rows`` rows a batch at most. While anybody decodes, prompts make a batch longer by ``stall_ms`` at
+    most (as ``cost`` expects), but somebody's prompt always gets on by a row. Where there are more
     sequences than rows, those that come first in ``running`` are served."""
 
     cost: BatchCost
@@ -94,16 +94,20 @@ class Scheduler:
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
 
     def _within(self, decoding: Many[Sequence], filling: Many[Sequence], spare: int) -> int:
-        """How many of the ``spare`` rows keep the batch within ``stall_ms``: rows of prompts where there are
-        any, else of drafts. Never none."""
+        """How many of the ``spare`` rows delay those who are ``decoding`` by ``stall_ms`` at most: rows of
+        prompts where there are any, else of drafts. Never none."""
         if not filling and len(decoding) < 2:  # nobody waits
             return max(1, spare)
         growing = filling or decoding
         # Rows that nobody can fill would promise the price of a larger batch, which may be lower.
         most = len(decoding) + (min(spare, sum(s.known - s.computed for s in filling)) if filling else spare)
         context = sum(s.computed for s in growing) / len(growing)
-        beside = attended((1, s.computed) for s in decoding if filling)
-        return max(1, self.cost.rows_within(self.stall_ms, most, context, beside) - len(decoding))
+        reads = attended((1, s.computed) for s in decoding)
+        beside = reads if filling else NOTHING
+        # Beyond what the step takes anyway: several users' step may come near the budget by itself, and rows
+        # that trickle in one by one are the dearest.
+        alone = self.cost.estimate(len(decoding), len(decoding), reads) or 0.0
+        return max(1, self.cost.rows_within(alone + self.stall_ms, most, context, beside) - len(decoding))
 
     def _without_ends(self, chunks: list[Part], others: int) -> list[Part]:
         """``chunks`` beside ``others`` rows, without the last rows of prompts where that is a large batch."""
