@@ -49,7 +49,7 @@ def stats(ctx: click.Context, *, most_days: int, as_json: bool) -> None:
         found = {"folder": str(folder), "max_bytes": limit, "total": total}
         _write_json(found | {"models": [asdict(each) for each in models], "days": latest})
         return
-    used = total["file_bytes"] + total["index_bytes"]
+    used = total["file_bytes"] + total["session_bytes"] + total["index_bytes"]
     blocks = f"{total['blocks']:,} blocks, {total['pinned']:,} pinned"
     write(f"{folder}\n{_mb(used)} of {_mb(limit)}, {blocks}\n\n")
     write_table(

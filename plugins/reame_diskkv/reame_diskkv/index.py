@@ -49,11 +49,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """All blocks together."""
+    """All blocks together, and all sessions."""
 
     blocks: int
     raw_bytes: int
     file_bytes: int
+    session_bytes: int
+    """Of the files of sessions."""
+
+    @property
+    def on_disk(self) -> int:
+        """Bytes of all files but the index."""
+        return self.file_bytes + self.session_bytes
 
 
 class Index:
@@ -81,7 +88,7 @@ class Index:
             self._connection.execute("PRAGMA wal_autocheckpoint = 128")
         elif os.access(self._path.parent, os.W_OK):
             self._connection.execute("PRAGMA query_only = ON")
-        self._connection.execute("SELECT blocks FROM total").fetchone()
+        self._connection.execute("SELECT session_bytes FROM total").fetchone()
         self._identity = self._path.stat().st_ino
 
     def _make_current(self) -> None:
@@ -142,9 +149,8 @@ class Index:
 
     def total(self) -> Total:
         with _errors():
-            return Total(
-                *self._connection.execute("SELECT blocks, raw_bytes, file_bytes FROM total").fetchone()
-            )
+            columns = "blocks, raw_bytes, file_bytes, session_bytes"
+            return Total(*self._connection.execute(f"SELECT {columns} FROM total").fetchone())
 
     def leaves(self, most: int) -> list[Entry]:
         """Blocks that may be evicted, the first one first."""

@@ -19,7 +19,7 @@ class Limits:
     """What may be kept."""
 
     max_bytes: int
-    """On disk, the index included."""
+    """On disk, index and sessions included."""
     ttl_seconds: float | None = None
     """Blocks that were not used for so long are removed."""
 
@@ -37,7 +37,7 @@ class Room:
         limit = max(0, self.limits.max_bytes - index.own_bytes - INDEX_GROWTH)
         if size > limit:
             return False
-        surplus = index.total().file_bytes + size - limit
+        surplus = index.total().on_disk + size - limit
         return surplus <= 0 or self.evict(index, surplus, parent)
 
     def evict(self, index: Index, size: int, parent: bytes = b"") -> bool:
@@ -62,13 +62,14 @@ class Room:
             self._remove(index, victims)
             self._counts.evicted += len(victims)
 
-    def expire(self, index: Index, now: float) -> None:
-        """Remove what was not used for longer than the limit says, and what is above the size limit."""
+    def expire(self, index: Index, now: float) -> bool:
+        """Remove what was not used for longer than the limit says, and what is above the size limit; whether
+        that was enough."""
         if self.limits.ttl_seconds is not None:
             while old := index.leaves_unused_since(now - self.limits.ttl_seconds, _AT_ONCE):
                 self._remove(index, old)
                 self._counts.expired += len(old)
-        self.make(index, 0)
+        return self.make(index, 0)
 
     def _remove(self, index: Index, entries: Iterable[Entry]) -> None:
         keys = [entry.key for entry in entries]

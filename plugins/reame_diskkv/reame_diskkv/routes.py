@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ParamSpec, TypeVar
 
 import msgspec
 from litestar import Request as HttpRequest
 from litestar import delete, get, post
-from litestar.exceptions import ClientException
+from litestar.exceptions import ClientException, HTTPException
 from litestar.params import FromPath
 from msgspec import Meta, Struct
 
@@ -19,12 +19,14 @@ from reame_core.errors import EngineError, InvalidRequest
 from reame_core.plugins.api import ServerAccess
 from reame_diskkv.service import Service
 from reame_diskkv.session_files import Session
-from reame_diskkv.sessions import Sessions
+from reame_diskkv.sessions import NoRoom, Sessions
 from reame_diskkv.warming import warm_request
 
 AnyRequest = HttpRequest[Any, Any, Any]
 
 Body = TypeVar("Body", bound=Struct)
+Answer = TypeVar("Answer")
+P = ParamSpec("P")
 
 _FLUSH_SECONDS = 120.0
 _TAGS = ["Disk cache"]
@@ -115,7 +117,7 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
     async def create(request: AnyRequest) -> SessionObject:
         """Begin a session."""
         wanted = await _read(request, NewSession)
-        return _shown(await asyncio.to_thread(sessions.create, server.caller(request), wanted.title))
+        return _shown(await _with_room(sessions.create, server.caller(request), wanted.title))
 
     @get("/v1/sessions", operation_id="listSessions", tags=_TAGS)
     async def list_all(request: AnyRequest) -> SessionList:
@@ -145,12 +147,7 @@ def make_routes(server: ServerAccess, service: Service) -> Sequence[object]:
         tenant = server.tenant(request)
         computed = await work.compute(warm_request(tokens, tenant, background=False))
         await work.flush()
-        stored = await asyncio.to_thread(sessions.save, session, service.root(tenant), tokens)
-        if stored < len(tokens) - 1:
-            raise EngineError(
-                f"only {stored} of the session's {len(tokens)} tokens could be stored: the disk or "
-                "plugins.diskkv.max_size_mb may be too small, or the writer behind"
-            )
+        stored = await _with_room(sessions.save, session, service.root(tenant), tokens)
         return Saved(session_id, len(tokens), computed, stored)
 
     @post(
@@ -200,6 +197,15 @@ class _Work:
         if found is None:
             raise _no_session()
         return found
+
+
+async def _with_room(action: Callable[P, Answer], *arguments: P.args, **named: P.kwargs) -> Answer:
+    """What ``action`` answers on a thread; 507 where it finds no room, which is no use trying again."""
+    try:
+        return await asyncio.to_thread(action, *arguments, **named)
+    except NoRoom as error:
+        headers = {"x-should-retry": "false"}
+        raise HTTPException(detail=str(error), status_code=507, headers=headers) from error
 
 
 def _computed(event: Event) -> int:

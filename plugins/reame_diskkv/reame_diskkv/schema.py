@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlite_utils import Database, Migrations
 
-VERSION = 2
+VERSION = 3
 """Kept as ``user_version``. Raise it when older programs could not use the index any more."""
 
 migrations = Migrations("reame_diskkv")
@@ -63,6 +63,23 @@ def sessions(db: Database) -> None:
 def size_of_blocks(db: Database) -> None:
     """Sessions are found in blocks of the size with which they were saved; 0 before that."""
     db.execute("ALTER TABLE session ADD COLUMN block_tokens INTEGER NOT NULL DEFAULT 0")
+
+
+@migrations()
+def size_of_sessions(db: Database) -> None:
+    """Files of sessions take room as well. Of those from before it is found out when files and index are
+    compared."""
+    db.execute("ALTER TABLE session ADD COLUMN file_bytes INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE total ADD COLUMN session_bytes INTEGER NOT NULL DEFAULT 0")
+    for name, event, change in (
+        ("added", "INSERT", "+ NEW.file_bytes"),
+        ("resized", "UPDATE OF file_bytes", "+ NEW.file_bytes - OLD.file_bytes"),
+        ("removed", "DELETE", "- OLD.file_bytes"),
+    ):
+        db.execute(
+            f"CREATE TRIGGER session_{name} AFTER {event} ON session BEGIN "
+            f"UPDATE total SET session_bytes = session_bytes {change}; END"
+        )
 
 
 _BLOCKS = (

@@ -149,7 +149,7 @@ class Service:
     def sessions(self) -> Sessions:
         """The sessions in the folder. For any thread."""
         store = self.cache.store
-        return Sessions(store.folder, store.sessions, self.cache.shape.block_tokens)
+        return Sessions(store.folder, store.sessions, self.cache.shape.block_tokens, store.room)
 
     def explain(self, tenant: str, tokens: Sequence[int]) -> Explanation:
         """Why ``tokens`` would have to be computed. For any thread. Raises IndexUnusable or IndexBroken."""

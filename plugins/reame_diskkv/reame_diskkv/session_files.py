@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable
 
 import msgspec
 from blake3 import blake3
@@ -52,10 +51,10 @@ class SessionFiles:
         self._folder = folder
         self._descriptor = folder.subfolder("sessions")
 
-    def write(self, session: Session) -> None:
-        """Store ``session``, in the place of an earlier state of it: whole or not at all."""
+    def write(self, session: Session) -> int:
+        """Store ``session``, in the place of an earlier state of it: whole or not at all. The file's bytes."""
         data = msgspec.msgpack.encode(session)
-        self._folder.put(self._descriptor, file_name(session.id), [checksum(data), data])
+        return self._folder.put(self._descriptor, file_name(session.id), [checksum(data), data])
 
     def read(self, name: str) -> Session | None:
         """The session in the file ``name``; None where that is gone or damaged."""
@@ -76,9 +75,20 @@ class SessionFiles:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file_name(session_id), dir_fd=self._descriptor)
 
-    def names(self) -> Iterable[str]:
-        """The names of all files."""
-        return filter(_NAME.fullmatch, os.listdir(self._descriptor))  # noqa: PTH208 (a descriptor)
+    def sizes(self) -> dict[str, int]:
+        """{name: bytes} of all files."""
+        found = {}
+        with os.scandir(self._descriptor) as entries:
+            for entry in entries:
+                if _NAME.fullmatch(entry.name):
+                    with contextlib.suppress(FileNotFoundError):
+                        found[entry.name] = entry.stat(follow_symlinks=False).st_size
+        return found
+
+
+def file_size(session: Session) -> int:
+    """Bytes that ``session`` takes as a file."""
+    return SUM_BYTES + len(msgspec.msgpack.encode(session))
 
 
 def file_name(session_id: str) -> str:

@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
 
 import msgspec
 import numpy as np
@@ -14,14 +15,23 @@ from reame_core.errors import ReameError, UsageError
 from reame_diskkv.chain import encode
 from reame_diskkv.folder import BlockFolder
 from reame_diskkv.index import Index, IndexBroken, IndexUnusable
-from reame_diskkv.lookup import Prompt, longest_chain
-from reame_diskkv.session_files import Session, SessionFiles, file_name
+from reame_diskkv.lookup import Prompt, Step, longest_chain
+from reame_diskkv.room import Room
+from reame_diskkv.session_files import Session, SessionFiles, file_name, file_size
 
 MOST_OF_ONE_OWNER = 1000
 
 
 class SessionTrouble(ReameError):
     """Sessions cannot be read or written at the moment."""
+
+
+class NoRoom(ReameError):
+    """A session would be above the limit, and only sessions are left that could make room."""
+
+
+class NotStored(ReameError):
+    """A text is not on disk as far as it should be."""
 
 
 class TooManySessions(UsageError):
@@ -32,21 +42,21 @@ class Sessions:
     """Those in a cache's folder. A change is in its file before it is in the index, which only finds them. Any
     thread may call any method; SessionTrouble where disk or index fail."""
 
-    def __init__(self, folder: BlockFolder, files: SessionFiles, block_tokens: int) -> None:
+    def __init__(self, folder: BlockFolder, files: SessionFiles, block_tokens: int, room: Room) -> None:
         self._folder = folder
         self._files = files
         self._block_tokens = block_tokens
+        self._room = room
 
     def create(self, owner: str, title: str) -> Session:
-        """A new one, with a name that nobody can guess. Raises TooManySessions."""
+        """A new one, with a name that nobody can guess. Raises TooManySessions and NoRoom."""
         name = f"sess_{secrets.token_urlsafe(18)}"
         session = Session(id=name, owner=owner, title=title, created=time.time())
-        with self._changing() as index:
+        with self._changing(file_size(session)) as index:
             [[count]] = index.run("SELECT count(*) FROM session WHERE owner = ?", (owner,))
             if count >= MOST_OF_ONE_OWNER:
                 raise TooManySessions(f"there are {count} sessions already: delete some")
-            self._files.write(session)
-            enter(index, session)
+            enter(index, session, self._files.write(session))
         return session
 
     def all_of(self, owner: str) -> list[Session]:
@@ -61,15 +71,35 @@ class Sessions:
         return found[0] if found else None
 
     def save(self, session: Session, root: bytes, tokens: tuple[int, ...]) -> int:
-        """Remember ``tokens`` and keep their blocks; how many of the tokens are on disk."""
+        """Remember ``tokens`` and keep their blocks; how many of the tokens are on disk. Raises NoRoom, or
+        NotStored where more than the last token is not: then the session is what it was before."""
         encoded = encode(np.array(tokens, np.int32))
         saved = msgspec.structs.replace(
             session, saved=time.time(), root=root, encoded=encoded, block_tokens=self._block_tokens
         )
-        with self._changing() as index:
-            self._files.write(saved)
-            enter(index, saved)
+        with self._changing(file_size(saved)) as index:
+            steps = chain_of(index, saved)
+            stored = steps[-1].end if steps else 0
+            if stored < len(tokens) - 1:
+                self._complain(index, steps, stored, len(tokens))
+            enter(index, saved, self._files.write(saved))
             return pin(index, saved)
+
+    def _complain(self, index: Index, steps: list[Step], stored: int, wanted: int) -> NoReturn:
+        own = {step.block.key for step in steps if step.whole}
+        if all(leaf.key in own for leaf in index.leaves(2)):
+            raise self._no_room()
+        raise NotStored(
+            f"only {stored} of the session's {wanted} tokens could be stored: the disk or "
+            "plugins.diskkv.max_size_mb may be too small, or the writer behind"
+        )
+
+    def _no_room(self) -> NoRoom:
+        return NoRoom(
+            "there is no room for this: what sessions keep may not take more than plugins.diskkv.max_size_mb, "
+            f"{self._room.limits.max_bytes / 1e6:,g} MB, and is never removed for others; delete sessions that "
+            "are of no use any more, or raise the limit"
+        )
 
     def delete(self, owner: str, name: str) -> bool:
         """Whether it was there. Its blocks are kept no longer than others."""
@@ -88,9 +118,13 @@ class Sessions:
         return (steps[-1].end if steps else 0), frozenset(step.block.key for step in steps)
 
     @contextmanager
-    def _changing(self) -> Iterator[Index]:
-        with self._index() as index, index.transaction():
-            yield index
+    def _changing(self, size: int = 0) -> Iterator[Index]:
+        """With room for ``size`` more bytes, as far as what nobody keeps can make it. Raises NoRoom."""
+        with self._index() as index:
+            if size and not self._room.make(index, size):
+                raise self._no_room()
+            with index.transaction():
+                yield index
 
     @contextmanager
     def _index(self) -> Iterator[Index]:
@@ -109,34 +143,45 @@ class Sessions:
 def compare(index: Index, files: SessionFiles) -> None:
     """Make the index say what the files say. Raises what disk and index raise."""
     # The index first: others write a file before they enter it, so what they add meanwhile has one.
-    listed = {file_name(name): name for [name] in index.run("SELECT id FROM session")}
-    found = set(files.names())
+    rows = index.run("SELECT id, file_bytes FROM session")
+    names = {file_name(name): name for name, _ in rows}
+    listed, found = {file_name(name): size for name, size in rows}, files.sizes()
     # Blocks are found again in any order, and longer ones take the place of those that were pinned.
     loose = f"WHERE saved IS NOT NULL AND id NOT IN ({_PINNED})"
-    if listed.keys() == found and not _found(index, loose):
+    if listed == found and not _found(index, loose):
         return
     with index.transaction():
-        for file in listed.keys() - found:
-            _forget(index, listed[file])
-        for file in found - listed.keys():
+        for file in listed.keys() - found.keys():
+            _forget(index, names[file])
+        for file, size in found.items() - listed.items():
             session = files.read(file)
             if session is not None:
-                enter(index, session)
+                enter(index, session, size)
         for session in _found(index, loose):
             pin(index, session)
 
 
-def enter(index: Index, session: Session) -> None:
-    """Put ``session`` into the index, in the place of an earlier state of it."""
-    values = msgspec.structs.astuple(session)
+def enter(index: Index, session: Session, size: int) -> None:
+    """Put ``session``, a file of ``size`` bytes, into the index, in the place of an earlier state of it."""
+    values = (*msgspec.structs.astuple(session), size)
+    columns = [*_COLUMNS.split(", "), "file_bytes"]
+    changes = ", ".join(f"{column} = excluded.{column}" for column in columns)
     marks = ", ".join("?" * len(values))
-    index.run(f"INSERT OR REPLACE INTO session ({_COLUMNS}) VALUES ({marks})", values)
+    index.run(
+        f"INSERT INTO session ({', '.join(columns)}) VALUES ({marks}) ON CONFLICT (id) DO UPDATE SET {changes}",
+        values,
+    )
+
+
+def chain_of(index: Index, session: Session) -> list[Step]:
+    """The stored blocks of ``session``."""
+    prompt = Prompt(session.root, session.encoded, session.block_tokens)
+    return longest_chain(index, prompt, 0, prompt.length)
 
 
 def pin(index: Index, session: Session) -> int:
     """Keep the blocks of ``session``; how many of its tokens they hold."""
-    prompt = Prompt(session.root, session.encoded, session.block_tokens)
-    steps = longest_chain(index, prompt, 0, prompt.length)
+    steps = chain_of(index, session)
     if not steps:
         return 0
     index.run(

@@ -222,7 +222,16 @@ class Store:
 
     def expire(self) -> None:
         """Remove what was not used for longer than the limit says, and what is above the size limit."""
-        self.attempt(lambda index: self.room.expire(index, self._wall()))
+
+        def expire(index: Index) -> None:
+            if not self.room.expire(index, self._wall()):
+                limit = f"{self.room.limits.max_bytes / 1e6:,g} MB of plugins.diskkv.max_size_mb"
+                self._warn_once(
+                    f"sessions keep more in {self.folder.path} than the {limit}: nothing else is stored until "
+                    "some are deleted or it is raised"
+                )
+
+        self.attempt(expire)
 
     def find_sessions(self) -> None:
         """Make the index say of sessions what their files say."""
@@ -276,10 +285,13 @@ class Store:
         self.counts.failures[kind] += 1
         self._paused_until = self._clock() + PAUSE_SECONDS
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        # The same trouble is told once, not each time that it is met again.
-        if reason not in self._warned:
-            self._warned.add(reason)
-            self._warn(f"storing in {self.folder.path} is paused, tried again from time to time: {reason}")
+        self._warn_once(f"storing in {self.folder.path} is paused, tried again from time to time: {reason}")
+
+    def _warn_once(self, message: str) -> None:
+        """The same trouble is told once, not each time that it is met again."""
+        if message not in self._warned:
+            self._warned.add(message)
+            self._warn(message)
 
 
 def _disk_full(error: OSError | IndexUnusable) -> bool:

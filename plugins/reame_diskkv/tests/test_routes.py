@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import structlog
 from reame_diskkv.plugin import DiskKV
+from reame_diskkv.store import Store
 
 from plugins.reame_diskkv.tests.driver import BLOCK, NAMESPACE, block_files
 from reame_core.engine.verification import CoreVerifier
@@ -221,12 +222,49 @@ def test_an_unknown_session_and_an_empty_one_change_nothing(tmp_path: Path) -> N
         assert cached_tokens(server, history) == known > 0
 
 
-def test_a_session_that_cannot_be_stored_is_no_success(tmp_path: Path) -> None:
-    with serving(tmp_path, options={"max_size_mb": 0.001}) as server:
+def test_a_session_that_cannot_be_stored_is_no_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(tmp_path) as server:
         session = ok(server.http.post("/v1/sessions"))["id"]
+        ok(server.http.post("/v1/warm", json={"prompt": "Others are there"}))
+        monkeypatch.setattr(Store, "put", lambda *_, **__: False)
         response = server.http.post(f"/v1/sessions/{session}/save", json={"messages": asked("Hello?")})
         assert response.status_code == 500
         assert "could be stored" in response.json()["error"]["message"]
+
+
+def test_without_room_no_session_begins(tmp_path: Path) -> None:
+    with serving(tmp_path, options={"max_size_mb": 0.001}) as server:
+        assert_no_room(server.http.post("/v1/sessions"))
+
+
+def test_sessions_never_make_room_for_each_other(tmp_path: Path) -> None:
+    kept: dict[str, dict[str, str]] = {}
+    with serving(tmp_path, options={"max_size_mb": 0.9}) as server:
+        ok(server.http.post("/v1/warm", json={"prompt": "Nobody keeps this. " * 5}))
+        for number in range(300):
+            session = ok(server.http.post("/v1/sessions"))["id"]
+            body = {"prompt": f"{number} " * 100}
+            response = server.http.post(f"/v1/sessions/{session}/save", json=body)
+            if response.status_code != 200:
+                break
+            kept[session] = body
+        assert_no_room(response)
+        again = next(iter(kept))
+        assert_no_room(server.http.post(f"/v1/sessions/{again}/save", json=body))
+    with serving(tmp_path) as server:
+        for each in kept:
+            assert ok(server.http.post(f"/v1/sessions/{each}/load"))["computed_tokens"] == 1
+    with serving(tmp_path, options={"max_size_mb": 0.9}) as server:
+        for each in list(kept)[:3]:
+            ok(server.http.delete(f"/v1/sessions/{each}"))
+        ok(server.http.post(f"/v1/sessions/{session}/save", json=body))
+
+
+def assert_no_room(response: Any) -> None:
+    assert (response.status_code, response.headers["x-should-retry"]) == (507, "false")
+    message = response.json()["error"]["message"]
+    assert "plugins.diskkv.max_size_mb" in message
+    assert "delete sessions" in message
 
 
 def test_what_somebody_asks_to_keep_may_be_short(tmp_path: Path) -> None:

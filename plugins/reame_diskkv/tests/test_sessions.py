@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 from reame_diskkv.index import Index
 from reame_diskkv.session_files import Session, file_name
-from reame_diskkv.sessions import MOST_OF_ONE_OWNER, Sessions, SessionTrouble, TooManySessions
+from reame_diskkv.sessions import (
+    MOST_OF_ONE_OWNER,
+    NoRoom,
+    NotStored,
+    Sessions,
+    SessionTrouble,
+    TooManySessions,
+)
 
 from plugins.reame_diskkv.tests.stores import ROOT, SIZE, TestStore, chain
 
@@ -29,7 +36,7 @@ def reopened(tmp_path: Path) -> Iterator[Open]:
         made.append(TestStore(tmp_path))
         made[-1].store.find_sessions()
         made[-1].sweep()
-        return made[-1], Sessions(made[-1].folder, made[-1].store.sessions, SIZE)
+        return made[-1], Sessions(made[-1].folder, made[-1].store.sessions, SIZE, made[-1].store.room)
 
     yield reopened
     made[-1].close()
@@ -151,6 +158,86 @@ def test_a_session_that_cannot_be_written_changes_nothing(
     assert not list((store.path / "parts").iterdir())
 
 
+def session_bytes(store: TestStore) -> int:
+    """As the index says, which must be what the files say."""
+    index = Index(store.path, read_only=True)
+    size = index.total().session_bytes
+    index.close()
+    assert size == sum(path.stat().st_size for path in session_files(store))
+    return size
+
+
+def test_files_of_sessions_count(reopened: Open) -> None:
+    store, sessions = reopened()
+    session = saved(store, sessions, "x" * 150)
+    before = session_bytes(store)
+    assert before > 150
+    assert sessions.save(session, ROOT, A[:8]) == 8
+    assert session_bytes(store) == before - 2 * 4
+    sessions.create("bob", "y" * 150)
+    assert session_bytes(store) > before + 150
+    (store.path / "index.db").unlink()
+    store, sessions = reopened()
+    assert session_bytes(store) > before + 150
+    # As an index from before they counted, and a file that somebody has deleted.
+    index = store.store._opened()
+    index.run("UPDATE session SET file_bytes = 0")
+    (store.path / "sessions" / file_name(sessions.all_of("bob")[0].id)).unlink()
+    store, sessions = reopened()
+    assert session_bytes(store) == before - 2 * 4
+    assert sessions.delete("alice", session.id)
+    assert session_bytes(store) == 0
+
+
+def test_sessions_stay_within_the_limit_and_go_before_what_nobody_keeps(reopened: Open) -> None:
+    store, sessions = reopened()
+    session = saved(store, sessions)
+    other = tuple(range(100, 140))
+    store.put(other, 4000)
+    limit = store.disk_usage + (3 << 20)
+    store.set_limit(limit)
+
+    def fill() -> None:
+        for number in range(1000):
+            sessions.create(f"owner {number}", "x" * 30_000)
+
+    with pytest.raises(NoRoom, match="max_size_mb"):
+        fill()
+    assert store.disk_usage <= limit
+    assert store.found(other) == 0
+    assert store.found(A) == len(A)
+    found = sessions.get("alice", session.id)
+    assert found is not None
+    assert found.tokens == A
+    store.set_limit(2 * limit)
+    store.store.expire()
+    assert store.warnings == []
+    store.set_limit(limit // 2)
+    for _ in range(2):
+        store.store.expire()
+    [warning] = store.warnings
+    assert "sessions keep more" in warning
+    assert store.found(A) == len(A)
+    store.set_limit(limit)
+    for number in range(3):
+        [each] = sessions.all_of(f"owner {number}")
+        assert sessions.delete(each.owner, each.id)
+    sessions.create("alice", "another")
+
+
+def test_a_save_that_fails_leaves_what_was_saved(reopened: Open) -> None:
+    store, sessions = reopened()
+    session = saved(store, sessions)
+    for number in range(2):
+        store.put([50 + number, 60, 70, 80])
+    with pytest.raises(NotStored, match="only 4 of the session's 9"):
+        sessions.save(session, ROOT, (1, 2, 3, 4, 90, 91, 92, 93, 94))
+    found = sessions.get("alice", session.id)
+    assert found is not None
+    assert found.tokens == A
+    assert evicts_nothing(store)
+
+
 def test_one_owner_has_so_many_and_no_more(reopened: Open) -> None:
     store, sessions = reopened()
     index: Index = store.store._opened()
@@ -183,7 +270,7 @@ def test_blocks_of_another_size_are_found(reopened: Open, tmp_path: Path) -> Non
     saved(store, sessions)
     (store.path / "index.db").unlink()
     store, _ = reopened()
-    other = Sessions(store.folder, store.store.sessions, 128)
+    other = Sessions(store.folder, store.store.sessions, 128, store.store.room)
     assert other.all_of("alice")[0].block_tokens == SIZE
     assert evicts_nothing(store)
     assert len(chain(A)) == 3
