@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _TROUBLE = (RedisError, RedisClusterException, OSError)
 _AT_ONCE = 1000
 _PINGS = 20
+_LOW_THRESHOLD = 0.75
 _PROBE = b"what the doctor writes"
 
 
@@ -149,6 +150,8 @@ def examine(client: Client, options: Options) -> Examination:
     _examine_pace(client, options, found)
     _examine_values(client, options, found)
     _examine_locks(client, options, found)
+    if options.similar:
+        _examine_index(client, options, found)
     _examine_memory(client, found)
     _examine_privacy(options, found)
     return found
@@ -204,6 +207,26 @@ def _examine_locks(client: Client, options: Options, found: Examination) -> None
         found.add("locks", "ok", "taken and released")
     else:
         found.add("locks", "wrong", "a lock was not taken, or not released")
+
+
+def _examine_index(client: Client, options: Options, found: Examination) -> None:
+    name = Space(options.prefix, "doctor", {}, "", options.read_secret()).name(b"index")
+    try:
+        client.xadd(name, {b"q": _PROBE}, maxlen=1, approximate=True)
+        client.pexpire(name, 10_000)
+        entries = client.xrange(name, "-", "+", count=1)
+        client.unlink(name)
+    except _TROUBLE as error:
+        found.add("similar", "wrong", f"the index of questions cannot be written and read: {_one_line(error)}")
+        return
+    if [fields for _, fields in entries] != [{b"q": _PROBE}]:
+        found.add("similar", "wrong", "another entry of the index came back than was written")
+        return
+    text = f"by {options.similar_model}, cosine at least {options.similar_threshold:g}"
+    if options.similar_threshold < _LOW_THRESHOLD:
+        found.add("similar", "advice", f"{text}: a low plugins.arca.similar_threshold finds wrong answers")
+    else:
+        found.add("similar", "ok", text)
 
 
 def _examine_memory(client: Client, found: Examination) -> None:

@@ -152,3 +152,20 @@ def test_no_store_is_named(invoke: Invoke, tmp_path: Path, command: str) -> None
     result = invoke(command)
     assert result.exit_code == 2
     assert "plugins.arca.url" in result.output
+
+
+def test_the_doctor_knows_similar_questions(invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "similar" not in states(invoke("doctor", "--json"))
+    monkeypatch.setenv("REAME_PLUGINS__ARCA__SIMILAR", "true")
+    assert states(invoke("doctor", "--json"))["similar"] == "ok"
+    monkeypatch.setenv("REAME_PLUGINS__ARCA__SIMILAR_THRESHOLD", "0.5")
+    assert states(invoke("doctor", "--json"))["similar"] == "advice"
+
+
+def test_questions_are_flushed_and_answers_stay(invoke: Invoke, client: redis.Redis) -> None:
+    client.xadd("reame:similar:1", {"a": "b"})
+    assert {"layer": "similar", "keys": 1}.items() <= json.loads(invoke("stats", "--json").output)["layers"][
+        -1
+    ].items()
+    assert json.loads(invoke("flush", "--layer", "similar", "--yes", "--json").output) == {"removed": 1}
+    assert client.exists("reame:answers:1")

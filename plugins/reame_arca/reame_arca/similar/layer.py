@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from reame_arca.answers.layer import LAYER as ANSWERS
 from reame_arca.answers.material import rest_of
 from reame_arca.similar.details import difference
 from reame_arca.similar.embedding import Embedding
@@ -160,7 +161,7 @@ class Similar:
 
     def _case(self, question: Question) -> _Case | None:
         """None for questions that are not compared."""
-        if not wants(question.request, LAYER):
+        if not (wants(question.request, LAYER) and wants(question.request, ANSWERS)):
             return None
         message = question.last_message()
         if message is None or not 0 < len(message.text.strip()) <= LONGEST_TEXT:

@@ -72,6 +72,15 @@ class Server:
         )
         return question, self.again(question)
 
+    def recalled(self, text: str, rest: tuple[int, ...] = REST, **more: Any) -> KnownAnswer | None:
+        """As ``ask``; what has to be computed is not."""
+        question, found = self.ask(text, rest, **more)
+        if found is None:
+            self.service.keep(question, None)
+            # A lock that is given up is given up in the background.
+            self.store.flush(20)
+        return found
+
     def again(self, question: Question) -> KnownAnswer | None:
         deadline = time.monotonic() + 60
         while isinstance(found := self.service.recall(question), AskAgain):
@@ -121,7 +130,7 @@ def test_what_was_asked_in_other_words_is_known(server: Make) -> None:
     one, two = server(), server()
     one.teach()
     two.clock.now = 1030.0
-    _, answer = two.ask(SIMILAR)
+    answer = two.recalled(SIMILAR)
     assert answer is not None
     assert answer.choices[0].deltas[0].text == "Hello"
     assert answer.note == {"answer": "similar", "similarity": 1.0, "question": ASKED, "age_s": 30.0}
@@ -132,7 +141,7 @@ def test_what_was_asked_in_other_words_is_known(server: Make) -> None:
 def test_the_same_is_the_same_and_not_similar(server: Make) -> None:
     one = server()
     one.teach()
-    _, answer = one.ask(ASKED)
+    answer = one.recalled(ASKED)
     assert answer is not None
     assert answer.note == {"answer": "exact", "age_s": 0.0}
     assert answer.headers == {"x-reame-arca": "exact"}
@@ -160,15 +169,15 @@ def test_the_same_is_the_same_and_not_similar(server: Make) -> None:
 def test_whatever_else_differs_is_computed(server: Make, other: dict[str, Any]) -> None:
     one = server()
     one.teach()
-    assert one.ask(SIMILAR, **other)[1] is None
-    assert one.ask(SIMILAR)[1] is not None
+    assert one.recalled(SIMILAR, **other) is None
+    assert one.recalled(SIMILAR) is not None
 
 
 def test_the_room_that_a_prompt_leaves_does_not_matter_as_long_as_the_answer_fits(server: Make) -> None:
     one = server()
     one.teach()
-    assert one.ask(SIMILAR, room=40)[1] is not None
-    assert one.ask(SIMILAR, room=2)[1] is None
+    assert one.recalled(SIMILAR, room=40) is not None
+    assert one.recalled(SIMILAR, room=2) is None
 
 
 @pytest.mark.parametrize(("completion", "shared"), [(50, True), (49, False)])
@@ -179,7 +188,7 @@ def test_an_answer_is_whole_or_cut_where_both_are_cut(server: Make, completion: 
     if shared:
         wait_until(lambda: one.count("published") == 1)
     assert one.store.flush(20)
-    assert (one.ask(SIMILAR)[1] is not None) == shared
+    assert (one.recalled(SIMILAR) is not None) == shared
 
 
 @pytest.mark.parametrize(
@@ -194,21 +203,21 @@ def test_an_answer_is_whole_or_cut_where_both_are_cut(server: Make, completion: 
 def test_a_detail_makes_another_question(server: Make, taught: str, asked: str) -> None:
     one = server(similar_threshold=0.01)
     one.teach(taught)
-    assert one.ask(asked)[1] is None
+    assert one.recalled(asked) is None
     assert one.count("differs in a detail") == 1
 
 
 def test_what_is_not_near_enough_is_computed(server: Make) -> None:
     one = server()
     one.teach()
-    assert one.ask("please how do i boil an egg quickly now")[1] is None
+    assert one.recalled("how do i mend a tyre of my bicycle") is None
     assert one.count("none like it") == 2, "there was nothing at first"
 
 
 def test_whoever_waits_for_the_same_goes_on(server: Make, store: RealStore) -> None:
     one = server()
     one.teach()
-    assert one.ask(SIMILAR)[1] is not None
+    assert one.recalled(SIMILAR) is not None
     assert one.store.flush(20)
     wait_until(lambda: not store.names("*:lock"))
 
@@ -227,9 +236,9 @@ def test_an_answer_that_is_gone_is_computed(server: Make, store: RealStore) -> N
     one.teach()
     with store.client() as client:
         client.delete(*store.names("reame:answers:*"))
-    assert one.ask(SIMILAR)[1] is None
+    assert one.recalled(SIMILAR) is None
     assert one.count("gone") == 1
-    assert one.ask(SIMILAR + " ")[1] is None
+    assert one.recalled(SIMILAR + " ") is None
     assert one.count("gone") == 1, "it is not asked for again"
 
 
@@ -242,7 +251,7 @@ def test_an_answer_to_something_else_under_its_name_is_none(server: Make, store:
         swapped = client.get(first), client.get(second)
         client.set(second, swapped[0])
         client.set(first, swapped[1])
-    assert one.ask(SIMILAR)[1] is None
+    assert one.recalled(SIMILAR) is None
     assert one.count("gone") == 1
 
 
@@ -250,23 +259,23 @@ def test_old_questions_are_not_compared(server: Make) -> None:
     one = server(similar_ttl_days=1)
     one.teach()
     two = server(similar_ttl_days=1)
-    assert two.ask(SIMILAR)[1] is not None
+    assert two.recalled(SIMILAR) is not None
     two.clock.now += 90_000
-    assert two.ask(SIMILAR)[1] is None
+    assert two.recalled(SIMILAR) is None
     three = server(similar_ttl_days=1)
     three.clock.now += 90_000
-    assert three.ask(SIMILAR)[1] is None
+    assert three.recalled(SIMILAR) is None
 
 
 def test_a_store_that_has_lost_everything_is_begun_anew(server: Make, store: RealStore) -> None:
     one, two = server(), server()
     one.teach()
-    assert two.ask(SIMILAR)[1] is not None
+    assert two.recalled(SIMILAR) is not None
     with store.client() as client:
         client.flushall()
-    assert two.ask(SIMILAR)[1] is None
+    assert two.recalled(SIMILAR) is None
     one.teach(answer=[AnsweredChoice([TextDelta(0, "Anew", (4,))], "stop", 2)])
-    _, answer = two.ask(SIMILAR)
+    answer = two.recalled(SIMILAR)
     assert answer is not None
     assert answer.choices[0].deltas[0].text == "Anew"
 
@@ -299,7 +308,7 @@ def test_a_long_index_is_read_in_the_background(server: Make) -> None:
         )
     one.teach()
     two = server()
-    wait_until(lambda: two.ask(SIMILAR)[1] is not None)
+    wait_until(lambda: two.recalled(SIMILAR) is not None)
 
 
 def test_wrong_entries_are_none(server: Make, store: RealStore) -> None:
@@ -312,8 +321,8 @@ def test_wrong_entries_are_none(server: Make, store: RealStore) -> None:
     entry = Entry(b"r", "q", "reame:answers:" + "0" * 64, 1000.0)
     wrong = [
         to_message(space, name, entry, good[:-1]),
-        to_message(space, name, entry, good * np.nan),
-        to_message(space, name, entry, good * np.inf),
+        to_message(space, name, entry, np.full_like(good, np.nan)),
+        to_message(space, name, entry, np.full_like(good, np.inf)),
         to_message(space, name, entry, good * 0),
         to_message(space, name, entry, good * 2),
         to_message(space, name, replace(entry, answer="another:key"), good),
@@ -327,7 +336,7 @@ def test_wrong_entries_are_none(server: Make, store: RealStore) -> None:
     with store.client() as client:
         for fields in wrong:
             client.xadd(name, fields)
-    assert one.ask(SIMILAR)[1] is not None
+    assert one.recalled(SIMILAR) is not None
     assert one.count("damaged") == len(wrong)
 
 
@@ -353,26 +362,24 @@ def test_a_model_that_takes_forever_is_not_waited_for(server: Make) -> None:
     one, two = server(), server()
     one.teach()
     two.embedder.gate.clear()
-    question, _ = None, None
-    tokens = Question(
+    question = Question(
         Request(prompt=(1,), max_tokens=50), 50, False, last_message=lambda: LastMessage(SIMILAR, REST)
     )
-    assert isinstance(two.service.recall(tokens), AskAgain)
+    assert isinstance(two.service.recall(question), AskAgain)
     two.clock.now += 0.2
-    assert two.service.recall(tokens) is None
+    assert two.service.recall(question) is None
     assert two.count("too late") == 1
+    two.service.keep(question, None)
     two.clock.now += 10
-    assert two.ask(SIMILAR)[1] is None
+    assert two.recalled(f"{SIMILAR}!") is None
     assert two.count("no vector") == 1, "nothing new is begun"
-    two.service.keep(tokens, None)
-    assert question is None
 
 
 def test_a_full_store_and_one_that_is_away(server: Make, store: RealStore) -> None:
     one = server()
     one.teach()
     store.fill()
-    assert one.ask(SIMILAR)[1] is not None, "a full store is still read"
+    assert one.recalled(SIMILAR) is not None, "a full store is still read"
     question, _ = one.ask("Something different")
     one.service.keep(question, ANSWER)
     store.kill()
@@ -390,5 +397,5 @@ def test_values_are_sealed(server: Make, store: RealStore) -> None:
         assert b"boil" not in b"".join(
             value for _, fields in client.xrange(index_name(store)) for value in fields.values()
         )
-    assert server(secret=secret).ask(SIMILAR)[1] is not None
-    assert server().ask(SIMILAR)[1] is None
+    assert server(secret=secret).recalled(SIMILAR) is not None
+    assert server().recalled(SIMILAR) is None
