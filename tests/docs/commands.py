@@ -12,12 +12,18 @@ import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 from click.testing import CliRunner
 from packaging.requirements import Requirement
+from reame_bench.servers.choice import FORMS
+from reame_bench.workloads.catalogue import BY_NAME
 
+from bench.cli import main as python_m_bench
 from reame_core.cli.app import reame
+from reame_core.cli.plugin_options import RunCommand, offered
+from reame_core.plugins.manager import PluginManager
 from tests.docs.pages import ROOT, SERVER, Block
 
 OPERATORS = {"|", "||", "&&", ";", "&"}
@@ -27,8 +33,8 @@ OTHER_PROGRAMS = {
     *("python3", "sudo", "systemctl", "systemd-analyze", "twine", "uv"),
 }
 """Not ours: what they are asked to do is not looked at."""
-NOT_RUN = {"serve", "pull", "rm", "doctor", "bench", "arca"}
-"""Commands that only have their words checked: they need a model, a network, or do not end."""
+NOT_RUN = {"doctor", "bench", "arca"}
+"""Commands that only have their words checked: they need a real model or a store, or take minutes."""
 NEVER_RUN = {"--schedule", "--serve", "MODEL", "hf:ORG/REPO"}
 """Words that make it so for other commands."""
 USAGE = 2
@@ -123,7 +129,9 @@ class Shell:
                 case "pip":
                     check_pip(arguments)
                 case "python":
-                    check_python(arguments)
+                    self._python(arguments)
+                case "uv" if arguments[0] == "run" and arguments[1] in ("reame", "python"):
+                    self.run(shlex.join(arguments[1:]))
                 case "cd":
                     self.folder = self.folder / arguments[0]
                     assert self.folder.is_dir(), command
@@ -156,6 +164,13 @@ class Shell:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_CONTENTS.get(path.suffix, ""))
 
+    def _python(self, arguments: list[str]) -> None:
+        check_python(arguments)
+        if arguments[:2] == ["-m", "bench"]:
+            for word in arguments:
+                self._make_file(word)
+            check_words(arguments[2:], self.folder, python_m_bench, "python -m bench")
+
     def _curl(self, arguments: list[str]) -> None:
         if any("example.org" in word for word in arguments):
             return
@@ -181,16 +196,18 @@ class Shell:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def check_words(arguments: list[str], folder: Path) -> None:
+def check_words(
+    arguments: list[str], folder: Path, command: click.Command = reame, name: str = "reame"
+) -> None:
     """That there is such a command with such options and arguments; nothing is run."""
     before = Path.cwd()
     os.chdir(folder)
     try:
-        _parse(reame, "reame", arguments, None)
+        _parse(command, name, arguments, None)
     except click.exceptions.Exit:  # --help and --version
         pass
     except click.ClickException as error:
-        raise AssertionError(f"reame {' '.join(arguments)}: {error.format_message()}") from None
+        raise AssertionError(f"{name} {' '.join(arguments)}: {error.format_message()}") from None
     finally:
         os.chdir(before)
 
@@ -201,6 +218,42 @@ def _parse(command: click.Command, name: str, arguments: list[str], parent: clic
             child, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
             assert found is not None
             _parse(found, str(child), rest, context)
+        elif command is reame.get_command(context, "bench"):
+            _check_bench(context.params)
+
+
+def check_mention(code: str) -> None:
+    """That what a sentence names is there: a command of ours and its options, without the arguments that it
+    would need. Raises AssertionError."""
+    words = code.removeprefix("uv run ").split()
+    command: click.Command = reame if words[0] == "reame" else python_m_bench
+    known = _options(command)
+    rest = iter(words[1 if words[0] == "reame" else 3 :])
+    for word in rest:
+        if word.startswith("-"):
+            option, _, value = word.partition("=")
+            assert option in known, f"{code}: there is no {option}"
+            if not value and isinstance(found := known[option], click.Option) and not found.is_flag:
+                next(rest, None)
+        elif isinstance(command, click.Group) and not word.isupper():
+            child = command.get_command(click.Context(command), word)
+            assert child is not None, f"{code}: there is no {word}"
+            command, known = child, known | _options(child)
+
+
+def _options(command: click.Command) -> dict[str, click.Parameter]:
+    found = command.get_params(click.Context(command))
+    if isinstance(command, RunCommand):
+        found += [click.Option([each.option]) for each in offered(PluginManager())]
+    return {option: each for each in found for option in (*each.opts, *each.secondary_opts)}
+
+
+def _check_bench(wishes: dict[str, Any]) -> None:
+    """Workloads and contestants that there are: the harness would say so only when it runs."""
+    assert set(wishes["names"]) <= set(BY_NAME), wishes["names"]
+    for server in wishes["servers"]:
+        kind = "NAME=" if "=http://" in server else server.partition(":")[0]
+        assert kind in FORMS, server
 
 
 def check_pip(arguments: list[str]) -> None:

@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SERVER = "http://127.0.0.1:8080"
 """Where servers are on the pages."""
-_PARSER = MarkdownIt("commonmark")
+_PARSER = MarkdownIt("commonmark").enable("table")
+_OURS = re.compile(r"(uv run )?(reame|python -m bench) \S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,13 @@ def blocks_of(page: Path) -> list[Block]:
         for token in _PARSER.parse(page.read_text("utf-8"))
         if token.type in ("fence", "code_block") and token.map is not None
     ]
+
+
+def inline_commands(page: Path) -> list[str]:
+    """What stands between single backticks and begins as a command of ours."""
+    inline = (token for token in _PARSER.parse(page.read_text("utf-8")) if token.type == "inline")
+    codes = (each.content for token in inline for each in token.children or () if each.type == "code_inline")
+    return [code for code in codes if _OURS.match(code)]
 
 
 def _title(info: str) -> str:

@@ -20,8 +20,8 @@ from reame_core.plugins.manager import PluginManager
 from reame_core.plugins.selection import PluginSelection
 from reame_core.server.wire.requests import ChatRequest
 from tests.docs import world
-from tests.docs.commands import Shell, commands_of
-from tests.docs.pages import BLOCKS, SERVER, Block, blocks_of, in_language, pages
+from tests.docs.commands import Shell, check_mention, commands_of
+from tests.docs.pages import BLOCKS, SERVER, Block, blocks_of, in_language, inline_commands, pages
 
 TRIED = {
     "console": "test_commands",
@@ -122,6 +122,8 @@ def command_pages() -> list[Path]:
 def test_commands(page: Path, alone: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commands of a page, in their order, in a folder with the files that the page shows."""
     monkeypatch.setattr("reame_core.cli.models.fetching.bring_here", lambda *_: None)
+    monkeypatch.setattr("reame_core.cli.models.fetching.fetch", world.fetched)
+    monkeypatch.setattr("reame_core.server.serve.serve", world.serve_once)
     shell = Shell(alone, server)
     for block in blocks_of(page):
         if block.file:
@@ -131,6 +133,38 @@ def test_commands(page: Path, alone: Path, server: str, monkeypatch: pytest.Monk
         if block.language in ("console", "sh"):
             for command in commands_of(block):
                 shell.run(command)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
+def test_commands_within_sentences(page: Path) -> None:
+    for code in inline_commands(page):
+        check_mention(code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("reame serve --paralel 4", "reame arca doktor", "reame nothing", "reame cache --list"),
+        *("python -m bench core --modell x.gguf", "uv run python -m bench kore"),
+    ],
+)
+def test_what_a_sentence_names_wrongly_is_found(code: str) -> None:
+    with pytest.raises(AssertionError, match="there is no"):
+        check_mention(code)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("reame serve --paralel 4", "reame bench --only everything", "reame bench --server nobody"),
+        *("python -m bench core --modell x.gguf", "uv run python -m bench core --only letters --model x.gguf"),
+        *("reame arca doktor", "reame pull", "reame nothing"),
+    ],
+)
+@pytest.mark.usefixtures("sessions")
+def test_a_wrong_command_is_found(command: str, alone: Path) -> None:
+    with pytest.raises(AssertionError):
+        Shell(alone, SERVER).run(command)
 
 
 @pytest.mark.parametrize("block", in_language("json", "jsonl"), ids=str)

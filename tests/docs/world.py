@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from pathlib import Path
+
+import httpx
 
 from plugins.reame_draftmodel.tests.support import Mumbling, second_model
 from reame_core.config import Settings, load_settings
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.worker import EngineWorker
+from reame_core.models.catalogue import Catalogue, Entry
 from reame_core.models.chat_template import ChatTemplate
 from reame_core.plugins.api import PluginContext, SecondModel
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
@@ -82,6 +86,24 @@ def opened(
     finally:
         worker.close(PATIENCE)
         manager.shutdown()
+
+
+def serve_once(
+    settings: Settings,
+    open_model: Callable[[Callable[[str], None]], AbstractContextManager[Session]],
+    note: Callable[[str], None],
+) -> None:
+    """What stands in for ``reame_core.server.serve.serve``: on a free port, until it has answered once."""
+    with open_model(note) as session, listening(session, settings) as (address, _):
+        assert httpx.get(f"{address}/health", timeout=PATIENCE).status_code == 200
+
+
+def fetched(entry: Entry, source: object, catalogue: Catalogue, **wishes: object) -> Path:
+    """What stands in for a download: an empty model in the models folder."""
+    path = catalogue.folder.path / f"{entry.name}.gguf"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
 
 
 @contextmanager
