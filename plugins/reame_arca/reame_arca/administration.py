@@ -219,7 +219,7 @@ def _examine_index(client: Client, options: Options, found: Examination) -> None
     except _TROUBLE as error:
         found.add("similar", "wrong", f"the index of questions cannot be written and read: {_one_line(error)}")
         return
-    if [fields for _, fields in entries] != [{b"q": _PROBE}]:
+    if [fields for _, fields in entries or ()] != [{b"q": _PROBE}]:
         found.add("similar", "wrong", "another entry of the index came back than was written")
         return
     text = f"by {options.similar_model}, cosine at least {options.similar_threshold:g}"
