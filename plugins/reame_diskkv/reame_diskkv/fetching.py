@@ -63,7 +63,7 @@ class Fetcher:
         """Look for what comes behind the ``before`` tokens in memory, up to position ``limit``; None where that
         is not worth it."""
         far = self._near.far
-        if far is None or self.keeper.paused or not far.available:
+        if far is None or not far.available:
             return None
         if not self.prices.worth_asking(limit - before, far.patience_s):
             return None
@@ -95,17 +95,13 @@ class Fetcher:
         if self._pool is not None:
             self._pool.submit(far.discard, block)
 
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until what has come is on the disk; whether it is."""
-        return self.keeper.flush(timeout)
-
     def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for what is under way, and hand to the writer what has come."""
         for fetch in list(self._under_way):
             fetch.abandon()
         if self._pool is not None:
             self._pool.shutdown()
-        self.keeper.close()
+        self.keeper.begin()
 
     # On a thread of the pool
 

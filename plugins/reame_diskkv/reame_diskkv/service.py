@@ -92,9 +92,7 @@ class Service:
         shape = Shape(context.model.name, context.namespace, size)
         cache = Cache(shape, store, writer, counts, context.model.threads)
         cache.prepare()
-        # For threads of its own, as if it were another process on the same folder.
-        second = Store(folder, limits_of(options), counts, log.warning, level=options.level)
-        keeper = Keeper(second, int(options.queue_mb * 1e6))
+        keeper = Keeper(writer, int(options.queue_mb * 1e6))
         cache.is_coming = keeper.is_pending
         fetcher = Fetcher(near, keeper, counts, FarPrices(lambda: cache.prices))
         context.offers.make(near)
@@ -140,7 +138,8 @@ class Service:
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything that was exported or fetched is on disk; whether it is. Not for the engine's
         thread."""
-        return self.cache.writer.flush(timeout) and self.fetcher.flush(timeout)
+        self.fetcher.keeper.begin()
+        return self.cache.writer.flush(timeout)
 
     def root(self, tenant: str) -> bytes:
         """The root of a tenant's chains. For any thread."""
