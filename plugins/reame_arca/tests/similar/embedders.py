@@ -22,11 +22,13 @@ class BagOfWords:
 
     def __init__(self, spoil: Callable[[NDArray[np.float32]], object] | None = None) -> None:
         self.texts: list[str] = []
+        self.begun = threading.Event()
         self.gate = threading.Event()
         self.gate.set()
         self._spoil = spoil
 
     def embed(self, text: str) -> NDArray[np.float32] | None:
+        self.begun.set()
         self.gate.wait(60)
         self.texts.append(text)
         words = text.lower().replace("?", "").split()

@@ -366,6 +366,7 @@ def test_a_model_that_takes_forever_is_not_waited_for(server: Make) -> None:
         Request(prompt=(1,), max_tokens=50), 50, False, last_message=lambda: LastMessage(SIMILAR, REST)
     )
     assert isinstance(two.service.recall(question), AskAgain)
+    assert two.embedder.begun.wait(60)
     two.clock.now += 0.2
     assert two.service.recall(question) is None
     assert two.count("too late") == 1
