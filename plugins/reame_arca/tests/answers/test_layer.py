@@ -90,7 +90,9 @@ def test_what_one_has_computed_the_other_knows(server: Make) -> None:
     two.clock.now = 130
     _, answer = two.ask()
     assert answer == KnownAnswer(
-        [replace(ANSWER[0], deltas=tuple(ANSWER[0].deltas))], {"answer": "exact", "age_s": 30.0}
+        [replace(ANSWER[0], deltas=tuple(ANSWER[0].deltas))],
+        {"answer": "exact", "age_s": 30.0},
+        {"x-reame-arca": "exact"},
     )
     assert (two.count("recalled"), one.count("computed")) == (1, 1)
     assert two.store.counts.get("answers_tokens") == 3
