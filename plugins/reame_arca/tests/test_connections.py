@@ -19,11 +19,11 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from reame_arca.administration import StoreError, examine, flush, open_store, use_of
 from reame_arca.answers.leases import Leases
-from reame_arca.generations.reading import read_entries
 from reame_arca.large import PIECE, read_large, write_large
 from reame_arca.options import Options
 from reame_arca.sealing import Space
 from reame_arca.store import Refused, Store
+from reame_arca.stream import BEGINNING, read_page
 
 from plugins.reame_arca.tests.blocks.members import member
 from plugins.reame_arca.tests.generations.members import member as archiving
@@ -67,8 +67,9 @@ def does_everything(store: Store) -> None:
         store.ask(lease.release)
         assert store.ask(lambda client: client.exists(lease.name)) == 0
     store.ask(lambda client: client.xadd("reame:stream", {b"g": b"x"}))
-    entries = store.ask(lambda client: read_entries(client, "reame:stream", "0-0", 9))
-    assert [each.value for each in entries] == [b"x"]
+    page = store.ask(lambda client: read_page(client, "reame:stream", BEGINNING, 9, b"g", 9))
+    assert [each.value for each in page.entries] == [b"x"]
+    assert page.newest == page.entries[-1].id
 
 
 def can_be_looked_after(options: Options) -> None:

@@ -16,9 +16,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from reame_arca.background import be_nice
-from reame_arca.generations.messages import from_message
-from reame_arca.generations.reading import read_entries
+from reame_arca.generations.messages import FIELD, LARGEST_VALUE, from_message
 from reame_arca.store import Unavailable
+from reame_arca.stream import read_page
 
 if TYPE_CHECKING:
     from reame_palimpsest.sharing import SharedArchive, SharedGeneration
@@ -116,7 +116,11 @@ class Follower:
         started = self._clock()
         identity = self._identified_store(started)
         position = self._position.get(identity)
-        entries = self._store.patiently(lambda client: read_entries(client, self._stream.name, position, BATCH))
+        name = self._stream.name
+        page = self._store.patiently(
+            lambda client: read_page(client, name, position, BATCH, FIELD, LARGEST_VALUE)
+        )
+        entries = page.entries
         if not entries:
             return _NO_NEWS_S
         read = self._clock()

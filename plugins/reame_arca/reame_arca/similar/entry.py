@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FIELD = b"q"
 LONGEST_TEXT = 2000
 """Characters of a question that is kept."""
+LARGEST_VALUE = 32 * 1024
+"""Bytes of a sealed entry: of the longest text, and of a vector of 8,000 numbers."""
 _VERSION = 1
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}:answers:[0-9a-f]{64}")
 _LENGTH = (0.98, 1.02)
@@ -52,12 +54,11 @@ def to_message(space: Space, stream: str, entry: Entry, vector: NDArray[np.float
 
 
 def from_message(
-    space: Space, stream: str, fields: object, dimension: int
+    space: Space, stream: str, value: bytes, dimension: int
 ) -> tuple[Entry, NDArray[np.float32]] | None:
     """None for what nobody has sealed for this stream, or what cannot be an entry with a vector of this
     ``dimension`` and of length 1."""
-    value = fields.get(FIELD) if isinstance(fields, dict) else None
-    payload = space.open(stream, value) if isinstance(value, bytes) else None
+    payload = space.open(stream, value)
     if payload is None:
         return None
     try:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from reame_arca.similar.entry import Entry, from_message, to_message
+from reame_arca.similar.entry import FIELD, LARGEST_VALUE, Entry, from_message, to_message
 from reame_arca.similar.vectors import Vectors
+from reame_arca.stream import BEGINNING, read_page
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 PAGE = 256
 """Entries that are read at once: a few hundred kilobytes."""
-_BEGINNING = (0, 0)
 
 
 class Mirror:
@@ -36,7 +36,7 @@ class Mirror:
         self._most = most
         self._ttl = ttl_s
         self._now = now
-        self._position = _BEGINNING
+        self._position = BEGINNING
         self._vectors = Vectors(most)
         self._lock = threading.Lock()
         self._reading = threading.Lock()
@@ -71,17 +71,17 @@ class Mirror:
         if not self._reading.acquire(blocking=False):
             return False
         try:
-            entries, newest = self._ask(client)
+            page = read_page(client, self._stream, self._position, PAGE, FIELD, LARGEST_VALUE)
             with self._lock:
-                if newest < self._position:
+                if _order(page.newest) < _order(self._position):
                     # The store has lost it, or begun anew.
                     self._vectors.clear()
-                    self._position = _BEGINNING
-                    return newest > _BEGINNING
-                for each, fields in entries:
-                    self._add(fields)
-                    self._position = max(self._position, _id(each))
-            return len(entries) == PAGE
+                    self._position = BEGINNING
+                    return page.newest != BEGINNING
+                for each in page.entries:
+                    self._add(each.value)
+                    self._position = each.id
+            return len(page.entries) == PAGE
         finally:
             self._reading.release()
 
@@ -93,22 +93,14 @@ class Mirror:
             pipe.pexpire(self._stream, max(1, int(1000 * self._ttl)))
             pipe.execute()
 
-    def _ask(self, client: Client) -> tuple[list[tuple[bytes, Any]], tuple[int, int]]:
-        after = "-" if self._position == _BEGINNING else f"({self._position[0]}-{self._position[1]}"
-        with client.pipeline(transaction=False) as pipe:
-            pipe.xrange(self._stream, after, "+", count=PAGE)
-            pipe.xrevrange(self._stream, "+", "-", count=1)
-            entries, last = pipe.execute()
-        return list(entries), _id(last[0][0]) if last else _BEGINNING
-
-    def _add(self, fields: object) -> None:
-        found = from_message(self._space, self._stream, fields, self._dimension)
+    def _add(self, value: bytes) -> None:
+        found = from_message(self._space, self._stream, value, self._dimension)
         if found is None:
             self.damaged += 1
         elif found[0].made_at >= self._now() - self._ttl:
             self._vectors.add(*found)
 
 
-def _id(entry: bytes) -> tuple[int, int]:
-    milliseconds, _, number = entry.partition(b"-")
+def _order(entry: str) -> tuple[int, int]:
+    milliseconds, _, number = entry.partition("-")
     return int(milliseconds), int(number)

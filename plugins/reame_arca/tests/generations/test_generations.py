@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from reame_arca.generations.following import BATCH
 from reame_arca.generations.messages import FIELD, LARGEST_VALUE, from_message, to_message
-from reame_arca.generations.reading import read_entries
 from reame_arca.sealing import Space
+from reame_arca.stream import BEGINNING, Page, read_page
 from reame_palimpsest.frames import encode
 from reame_palimpsest.generations import content_id
 from reame_palimpsest.sharing import SharedArchive, SharedGeneration
@@ -390,11 +390,19 @@ def test_entries_of_any_size_are_never_asked_for(store: RealStore) -> None:
             client.xadd("stream", {FIELD: value})
         client.xadd("stream", {FIELD: b"z", b"more": b"x" * 1000})
         names = [entry.decode() for entry, _ in client.xrange("stream")]
-        found = read_entries(client, "stream", "0-0", 10)
+
+        def page(after: str, count: int) -> Page:
+            found = read_page(client, "stream", after, count, FIELD, LARGEST_VALUE)
+            assert found.newest == names[-1]
+            return found
+
+        found = page(BEGINNING, 10).entries
         assert [len(each.value) for each in found] == [0, LARGEST_VALUE, 1, 0]
         assert [each.id for each in found] == names
-        assert [each.id for each in read_entries(client, "stream", names[0], 2)] == names[1:3]
-        assert read_entries(client, "stream", names[-1], 10) == []
+        assert [each.id for each in page(names[0], 2).entries] == names[1:3]
+        assert page(names[-1], 10).entries == []
+        nothing = read_page(client, "no stream", BEGINNING, 10, FIELD, LARGEST_VALUE)
+        assert nothing == Page([], BEGINNING)
 
 
 def test_entries_that_are_too_large_are_passed_over(members: Any, store: RealStore) -> None:
