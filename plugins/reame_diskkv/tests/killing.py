@@ -152,7 +152,9 @@ def main() -> None:
     for number in range(rounds):
         # Every other round goes on where the one before was killed.
         place = folder / str(number // 2 if look else number)
-        killed += killed_at(run, points.randrange(1, lines), place)
+        # The last of them at the very end, when everything is there.
+        line = points.randrange(1, lines) if number < rounds - 1 else lines - 1
+        killed += killed_at(run, line, place)
         if look and number % 2:
             look(place)
     print(f"{killed} killed in {lines} lines")
