@@ -208,8 +208,7 @@ class Answers:
 
     def _locked_or_answered(self, case: _Case, question: Question) -> KnownAnswer | AskAgain | None:
         """Take the lock, and look once more: whoever had it writes the answer before it is free again. None
-        where
-        this server is to compute."""
+        where this server is to compute."""
         if case.given_up or not self._options.answers_wait_s or not self._store.takes_values:
             return None
         lease = self._leases.new(case.lock)
