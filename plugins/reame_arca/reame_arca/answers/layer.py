@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from reame_arca.answers.leases import Lease, Leases
 from reame_arca.answers.material import material_of
 from reame_arca.answers.record import answer_of, decode, encode
+from reame_arca.forgetful import Forgetful
 from reame_arca.store import Unavailable
 from reame_arca.wishes import wants
 from reame_core.plugins.api import AskAgain, KnownAnswer, Metric, Sample
@@ -30,12 +30,10 @@ LAYER = "answers"
 _SCOPE = {"format": "answers 1"}
 _LAYOUT = ("weight_buffers", "flash_attention")
 """Of a model's namespace: what each host tries out for itself. Outside exact mode an answer may be computed in
-any
-batch shape, and by any of these."""
+any batch shape, and by any of these."""
 _TOO_LONG_TTL_S = 60.0
 _DAY = 86_400.0
 _SHORTEST_DELAY_S, _LONGEST_DELAY_S = 0.01, 0.25
-_MOST_CASES = 100_000
 _MORE_THAN_A_SEAL = 1024
 _OUTCOMES = ("recalled", "computed", "not asked", "spoilt", "waited in vain")
 
@@ -82,10 +80,9 @@ class Answers:
         self._wall_clock = wall_clock
         self._leases = leases or Leases(store)
         self._limit = int(1000 * options.answers_max_kb)
-        self._cases: dict[Question, _Case] = {}
-        self._computed_elsewhere: dict[str, float] = {}
+        self._cases: Forgetful[Question, _Case] = Forgetful()
+        self._computed_elsewhere: Forgetful[str, float] = Forgetful()
         """When each lock that others hold was last seen."""
-        self._lock = threading.Lock()
         self._space_of = lru_cache(256)(lambda tenant, exact: space_of(LAYER, tenant, self.scope(exact)))
 
     def close(self) -> None:
@@ -110,14 +107,14 @@ class Answers:
             self._count("not asked")
             return None
         if isinstance(answer, KnownAnswer):
-            self._forget(question)
+            self._cases.pop(question, None)
             self._count("recalled")
             self._store.counts.add("answers_tokens", by=sum(each.completion for each in answer.choices))
         return answer
 
     def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> str | None:
         """See the hook ``keep_answer``. Answers its name in the store, where it is shared."""
-        case = self._forget(question)
+        case = self._cases.pop(question, None)
         if case is None:
             return None
         lease = case.lease
@@ -161,9 +158,8 @@ class Answers:
 
     def _case(self, question: Question) -> _Case | None:
         """None for questions that are not asked."""
-        with self._lock:
-            if (known := self._cases.get(question)) is not None:
-                return None if known.given_up else known
+        if (known := self._cases.get(question)) is not None:
+            return None if known.given_up else known
         if not wants(question.request, LAYER):
             return None
         material = material_of(question, seeded=self._options.answers_seeded)
@@ -171,15 +167,8 @@ class Answers:
             return None
         space = self._space_of(question.request.tenant, question.exact)
         case = _Case(space, space.name(material), material, self._clock())
-        with self._lock:
-            if len(self._cases) >= _MOST_CASES:
-                self._cases.clear()
-            self._cases[question] = case
+        self._cases[question] = case
         return case
-
-    def _forget(self, question: Question) -> _Case | None:
-        with self._lock:
-            return self._cases.pop(question, None)
 
     def _read(self, client: Client, name: str, space: Space) -> bytes | None:
         """The payload; empty for a value that is not what was written there."""
@@ -231,10 +220,7 @@ class Answers:
             case.given_up = True
             self._count("waited in vain")
             return None
-        with self._lock:
-            if len(self._computed_elsewhere) >= _MOST_CASES:
-                self._computed_elsewhere.clear()
-            self._computed_elsewhere[case.name] = self._clock()
+        self._computed_elsewhere[case.name] = self._clock()
         return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, waited / 8)))
 
     def _lock_and_read(self, client: Client, case: _Case, lease: Lease) -> tuple[bool, bytes | None]:
@@ -247,14 +233,13 @@ class Answers:
         requests ask no more often than one."""
         if self._clock() - case.since >= self._options.answers_wait_s:
             return False
-        with self._lock:
-            seen = self._computed_elsewhere.get(case.name)
-            if seen is None:
-                return False
-            if self._clock() - seen < _SHORTEST_DELAY_S:
-                return True
-            del self._computed_elsewhere[case.name]
+        seen = self._computed_elsewhere.get(case.name)
+        if seen is None:
             return False
+        if self._clock() - seen < _SHORTEST_DELAY_S:
+            return True
+        # Of several at this moment one asks.
+        return self._computed_elsewhere.pop(case.name, None) is None
 
     def _value(self, case: _Case, answer: Sequence[AnsweredChoice]) -> bytes:
         return case.space.seal(case.name, encode(case.material, self._wall_clock(), answer))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from reame_arca.answers.layer import LAYER as ANSWERS
 from reame_arca.answers.material import rest_of
+from reame_arca.forgetful import Forgetful
 from reame_arca.similar.details import difference
 from reame_arca.similar.embedding import Embedding
 from reame_arca.similar.entry import LONGEST_TEXT, Entry
@@ -42,7 +43,6 @@ MOST_TOKENS = 128
 _DAY = 86_400.0
 _DELAY_S = 0.002
 _CANDIDATES = 8
-_MOST_CASES = 100_000
 _OUTCOMES = (
     "recalled",
     "none like it",
@@ -95,7 +95,7 @@ class Similar:
         }
         self._space = space
         self._embedding = Embedding(embedder, clock)
-        self._cases: dict[Question, _Case] = {}
+        self._cases: Forgetful[Question, _Case] = Forgetful()
         self._mirrors: OrderedDict[str, Mirror] = OrderedDict()
         self._behind: set[str] = set()
         self._catching_up = ThreadPoolExecutor(1, "reame-arca-similar")
@@ -131,13 +131,13 @@ class Similar:
             return None
         answer = self._find(case, vector, question)
         if answer is not None:
-            self._forget(question)
+            self._cases.pop(question, None)
         return answer
 
     def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None, name: str | None) -> None:
         """See the hook ``keep_answer``. ``name`` is that of the answer in the store, None where it is not
         shared."""
-        case = self._forget(question)
+        case = self._cases.pop(question, None)
         if case is None or answer is None or name is None or not _is_whole(answer, question):
             return
         if not self._store.takes_values:
@@ -170,15 +170,8 @@ class Similar:
         if rest is None:
             return None
         case = _Case(rest, message.text, self._mirror(question.request.tenant))
-        with self._lock:
-            if len(self._cases) >= _MOST_CASES:
-                self._cases.clear()
-            self._cases[question] = case
+        self._cases[question] = case
         return case
-
-    def _forget(self, question: Question) -> _Case | None:
-        with self._lock:
-            return self._cases.pop(question, None)
 
     def _mirror(self, tenant: str) -> Mirror:
         """Of those that were not used for longest some make room."""
