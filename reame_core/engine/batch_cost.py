@@ -11,9 +11,11 @@ from typing import NamedTuple
 from reame_core.engine.attention import NOTHING, TILE, Attended, PairPrice
 
 SIZES = (
-    *(1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, TILE - 1, TILE, 96, 128, 192, 256, 384, 512, 768),
-    *(1024, 2048, 4096),
+    *(1, 2, 3, 4, 6, 7, 8, 11, 12, 15, 16, 23, 24, 31, 32, 47, 48, TILE - 1, TILE, 95, 96, 127, 128),
+    *(192, 256, 384, 512, 768, 1024, 2048, 4096),
 )
+"""Kernels work in blocks, and a whole block may cost less than one with rows missing: so those have a size of
+their own."""
 _WEIGHT = 0.3
 _FEW = 3
 _CLEARLY_LESS, _MUCH_LESS = 0.96, 0.9

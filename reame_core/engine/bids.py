@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+import math
+from collections.abc import Iterator
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reame_core.engine.attention import NOTHING, Attended
 from reame_core.engine.batch_cost import BatchCost
@@ -24,6 +26,18 @@ class Proposal:
     source: str
     draft: Draft
     kind: Kind = _ANY
+    space: int | None = None
+    """Of ``Forks``; None where the tokens before are not looked at."""
+    behind: int | None = None
+    """The token that followed in the draft, had it not been cut: whether that one would have been right is seen
+    when all others are."""
+
+    def cut(self, length: int) -> Proposal:
+        """Its first ``length`` tokens."""
+        tokens = self.draft.tokens
+        if length >= len(tokens):
+            return self
+        return replace(self, draft=self.draft.shortened(length), behind=int(tokens[length]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,25 +108,79 @@ def grant(
     """Grant up to ``spare`` rows beside ``rows`` others, which attend to ``attended``, to the tokens with the
     best chances, and tell what the batch gives then; None before anything was measured. ``certain`` tokens come
     without any draft, one for each user. The ``asking`` of the bidders took milliseconds, which only drafts
-    have to earn."""
+    have to earn.
+
+    What is granted gives the most tokens per millisecond. Rows of prompts are computed anyway and say nothing
+    of what a token is worth: in a batch with such rows it is worth what it would cost in one without.
+    """
     base = cost.estimate(rows, certain, attended)
     if base is None:
         return None
+    plain, order = Gain(certain, base), _by_chance(bids, spare)
+    if not order:
+        return plain
+    gains = [plain, *_gains(bids, order, plain, rows, certain, cost, asking, attended)]
+    if rows > certain:
+        alone = Gain(certain, cost.estimate(certain, certain, NOTHING) or base)
+        best = max(gain.rate for gain in _gains(bids, order, alone, certain, certain, cost, asking))
+        # Less than without drafts, more than with these: what is left of an answer does not come as easily.
+        count = _most_valuable(gains, 1 / math.sqrt(alone.rate * max(alone.rate, best)))
+    else:
+        count = _fastest(gains)
+    for index in order[:count]:
+        bids[index].granted += 1
+    return gains[count]
+
+
+def _by_chance(bids: Many[Bid], spare: int) -> list[int]:
+    """Whose token is to get a row first, second and so on."""
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
     heapq.heapify(heap)
     order: list[int] = []
-    tokens, best, count = float(certain), Gain(certain, base), 0
-    best_rate = best.rate * LEAST_GAIN
     while heap and len(order) < spare:
-        chance, index, place = heapq.heappop(heap)
+        _, index, place = heapq.heappop(heap)
         order.append(index)
-        tokens -= chance
         if place + 1 < len(bids[index].chances):
             heapq.heappush(heap, (-bids[index].chances[place + 1], index, place + 1))
-        attended += bids[index].row
-        gain = Gain(tokens, (cost.estimate(rows + len(order), certain, attended) or base) + asking)
+    return order
+
+
+def _gains(
+    bids: Many[Bid],
+    order: Many[int],
+    plain: Gain,
+    rows: int,
+    users: int,
+    cost: BatchCost,
+    asking: float,
+    attended: Attended = NOTHING,
+) -> Iterator[Gain]:
+    """What a batch gives, ``plain`` without drafts, with one row more each time."""
+    tokens, places = plain.tokens, [0] * len(bids)
+    for count, index in enumerate(order, 1):
+        bid = bids[index]
+        tokens += bid.chances[places[index]]
+        places[index] += 1
+        attended += bid.row
+        batch = cost.estimate(rows + count, users, attended) or plain.milliseconds
+        yield Gain(tokens, batch + asking)
+
+
+def _fastest(gains: Many[Gain]) -> int:
+    """The number of rows that give the most tokens per millisecond."""
+    best, best_rate = 0, gains[0].rate * LEAST_GAIN
+    for count, gain in enumerate(gains):
         if gain.rate > best_rate:
-            best, best_rate, count = gain, gain.rate, len(order)
-    for index in order[:count]:
-        bids[index].granted += 1
+            best, best_rate = count, gain.rate
+    return best
+
+
+def _most_valuable(gains: Many[Gain], worth: float) -> int:
+    """The number of rows that save the most time, where a token is ``worth`` so many milliseconds."""
+    best, most = 0, 0.0
+    for count, gain in enumerate(gains):
+        spent = gain.milliseconds - gains[0].milliseconds
+        saved = (gain.tokens - gains[0].tokens) * worth - LEAST_GAIN * spent
+        if saved > most:
+            best, most = count, saved
     return best

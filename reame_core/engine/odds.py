@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import mul
 from typing import NamedTuple
 
 from reame_core.engine.events import Decisions
@@ -14,7 +18,10 @@ _PRIOR, _PRIOR_WEIGHT = 0.6, 4.0
 _PRIOR_SAMPLED = 0.4
 """Where tokens are drawn the likely ones come less often, and whether the first proposals would have been right
 is seen without giving them rows."""
-_LONG_MATCH, _SURE = 6, 3
+_LONG_MATCH = 6
+_BELIEFS = (0.25, 0.5, 0.75, 0.98)
+"""Steps of what a source says itself; from the last but one on it is sure, from the last one on it knows."""
+_SURE, _KNOWS = 3, 4
 _PRIOR_LONG, _PRIOR_LONG_AND_SURE = 0.75, 0.95
 """What is known by 32 tokens or more was said before, and where the source is sure as well, in this place."""
 _GENERAL_MEMORY = 0.995
@@ -54,6 +61,11 @@ class Kind(NamedTuple):
     sampled: bool = False
     """Whether the text is drawn: the same draft is right less often then."""
 
+    @property
+    def said_here(self) -> bool:
+        """Whether the very same text is there already, as far as the source can tell."""
+        return self.match >= _LONG_MATCH and self.belief >= _KNOWS
+
 
 _ANY_KIND = Kind()
 
@@ -66,7 +78,7 @@ def bucket(draft: Draft, *, sampled: bool = False) -> Kind:
     if draft.distributions is not None:
         return Kind(draft.label, sampled=sampled)
     match = min(6, (draft.match_length or 0).bit_length())
-    belief = -1 if draft.confidence is None else min(3, int(4 * draft.confidence))
+    belief = -1 if draft.confidence is None else bisect_right(_BELIEFS, draft.confidence)
     return Kind(draft.label, match, belief, sampled)
 
 
@@ -74,7 +86,7 @@ def _prior(kind: Kind) -> float:
     """The chance of a token before anything was seen of its kind."""
     if kind.match < _LONG_MATCH:
         return _PRIOR_SAMPLED if kind.sampled else _PRIOR
-    return _PRIOR_LONG_AND_SURE if kind.belief == _SURE else _PRIOR_LONG
+    return _PRIOR_LONG_AND_SURE if kind.belief >= _SURE else _PRIOR_LONG
 
 
 @dataclass(slots=True)
@@ -106,6 +118,7 @@ class Track:
     shadow_at: int = 0
     """How many tokens were known when it was made."""
     shadow_kind: Kind = _ANY_KIND
+    shadow_space: int | None = None
     reading: float = 0.0
     """Milliseconds that the source would have needed to read on, when it last did so for a trial and came to no
     draft."""
@@ -133,11 +146,7 @@ class Track:
         self.late.setdefault(kind[:2], Tally(_LATE_MEMORY, _LATE_MOST)).observe(accepted, rejected)
 
 
-def expected(chance: float, tokens: int) -> list[float]:
-    """The chance of each of the first ``tokens`` drafted tokens to be kept, all before it being kept."""
-    chances = []
-    product = 1.0
-    for _ in range(tokens):
-        product *= chance
-        chances.append(product)
-    return chances
+def expected(chances: Iterable[float]) -> list[float]:
+    """What each of some drafted tokens is worth, the chance that it is kept: from the ``chances`` that it is
+    where all before it are."""
+    return list(accumulate((min(_MOST, chance) for chance in chances), mul))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from reame_core.engine.bids import Proposal
 from reame_core.engine.events import Decisions
+from reame_core.engine.forks import LONGEST_PAST, Forks
 from reame_core.engine.odds import Kind, SourceOdds, Track
 from reame_core.engine.sequence import Sequence
 from reame_core.plugins.api import Draft
@@ -28,12 +29,41 @@ class SourceTotals(Decisions):
     accepted: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The tokens of ``sequence`` from ``start`` on were drafted: ``right`` ones, and then one was ``rejected``,
+    or there was no more to tell."""
+
+    sequence: Sequence
+    start: int
+    right: int
+    rejected: bool
+
+    @property
+    def texts(self) -> tuple[list[int], list[int]]:
+        """The tokens before, and the right ones."""
+        tokens = self.sequence.tokens
+        before = tokens[max(0, self.start - LONGEST_PAST) : self.start]
+        return before.tolist(), tokens[self.start : self.start + self.right].tolist()
+
+
+def _compared(sequence: Sequence, start: int, drafted: Many[int]) -> _Outcome:
+    right = 0
+    said = sequence.tokens[start : start + len(drafted)].tolist()
+    for token, guess in zip(said, drafted, strict=False):
+        if guess != token:
+            break
+        right += 1
+    return _Outcome(sequence, start, right, right < len(said))
+
+
 @dataclass(slots=True)
 class Records:
     """``totals`` by source, ``tracks`` by sequence and source."""
 
     totals: dict[str, SourceTotals] = field(default_factory=dict)
     tracks: dict[tuple[int, str], Track] = field(default_factory=dict)
+    forks: Forks = field(default_factory=Forks)
     _odds: dict[str, SourceOdds] = field(default_factory=dict)
 
     def total(self, source: str) -> SourceTotals:
@@ -54,6 +84,11 @@ class Records:
     def chance(self, source: str, track: Track, kind: Kind) -> float:
         """The chance of a drafted token to be kept."""
         return track.chance(kind, self.general(source).chance(kind))
+
+    @staticmethod
+    def space(source: str, sequence: Sequence, kind: Kind) -> int:
+        """Where ``forks`` keeps what becomes of such drafts: nothing of one tenant tells another anything."""
+        return hash((source, sequence.request.tenant, kind.label, kind.sampled, kind.said_here))
 
     def asked(
         self, source: str, sequences: Many[Sequence], drafts: Many[Draft | None], milliseconds: float
@@ -81,37 +116,37 @@ class Records:
         if not track.shadow:
             track.shadow = tuple(proposal.draft.tokens[:WATCHED])
             track.shadow_at = sequence.known
-            track.shadow_kind = proposal.kind
+            track.shadow_kind, track.shadow_space = proposal.kind, proposal.space
 
     def _learn_from_shadow(self, source: str, track: Track, sequence: Sequence) -> None:
-        said = sequence.tokens[track.shadow_at :].tolist()
-        right = 0
-        for guess, token in zip(track.shadow, said, strict=False):
-            if guess != token:
-                break
-            right += 1
-        decided = right < min(len(track.shadow), len(said)) or right == len(track.shadow)
-        if decided:
-            self._learn(source, track, track.shadow_kind, right, right < len(track.shadow))
+        outcome = _compared(sequence, track.shadow_at, track.shadow)
+        if outcome.rejected or outcome.right == len(track.shadow):
+            self._learn(source, track, track.shadow_kind, track.shadow_space, outcome)
             track.shadow = ()
 
-    def observe(self, sequence: Sequence, proposal: Proposal, accepted: int, ended: bool) -> None:
-        """``accepted`` tokens of a draft that was given rows were kept; the answer ``ended`` with them."""
+    def observe(self, sequence: Sequence, proposal: Proposal, start: int) -> None:
+        """What ``sequence`` says from its token ``start`` on tells what ``proposal`` was worth, whose draft was
+        given rows."""
         drafted = len(proposal.draft.tokens)
-        rejected = accepted < drafted and not ended
+        whole = proposal.draft.tokens if proposal.behind is None else (*proposal.draft.tokens, proposal.behind)
+        outcome = _compared(sequence, start, whole)
+        accepted = min(outcome.right, drafted)
         totals = self.total(proposal.source)
         totals.paid += 1
         totals.drafted += drafted
-        totals.tested += accepted + rejected
+        totals.tested += accepted + (outcome.rejected and accepted < drafted)
         totals.accepted += accepted
         track = self.tracks.setdefault((sequence.id, proposal.source), Track())
         track.decisions.paid += 1
         track.patience = Track().patience
-        self._learn(proposal.source, track, proposal.kind, accepted, rejected)
+        self._learn(proposal.source, track, proposal.kind, proposal.space, outcome)
 
-    def _learn(self, source: str, track: Track, kind: Kind, accepted: int, rejected: bool) -> None:
-        track.observe(kind, accepted, rejected)
-        self.general(source).observe(kind, accepted, rejected)
+    def _learn(self, source: str, track: Track, kind: Kind, space: int | None, outcome: _Outcome) -> None:
+        track.observe(kind, outcome.right, outcome.rejected)
+        self.general(source).observe(kind, outcome.right, outcome.rejected)
+        if space is not None:
+            before, kept = outcome.texts
+            self.forks.observe(space, before, kept, outcome.rejected)
 
     def forget(self, sequence: Sequence) -> None:
         """The sequence has ended."""

@@ -20,6 +20,7 @@ from reame_core.engine.attention import Attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
+from reame_core.engine.forks import LONGEST_PAST
 from reame_core.engine.odds import bucket, expected
 from reame_core.engine.records import Records
 from reame_core.engine.sequence import Sequence
@@ -72,8 +73,7 @@ class Speculation:
         chosen = dict(computed)
         for bid in bids:
             if bid.granted and bid.sequence.id not in computed:
-                draft = bid.proposal.draft.shortened(bid.granted)
-                chosen[bid.sequence.id] = Proposal(bid.proposal.source, draft, bid.proposal.kind)
+                chosen[bid.sequence.id] = bid.proposal.cut(bid.granted)
             else:
                 self._keep_unpaid(bid)
         return chosen
@@ -91,14 +91,22 @@ class Speculation:
             draft = self._timed_ask(source, sequence, limit)
             if draft is None:
                 continue
-            kind = bucket(draft, sampled=sequence.request.sampling.temperature > 0)
-            # How many tokens were drawn before a source stopped may depend on what was drawn; whether they are
-            # used must not.
-            length = len(draft.tokens) if draft.distributions is None else limit
-            chances = expected(self.records.chance(source, track, kind), length)
-            if best is None or sum(chances) > sum(best.chances):
-                best = Bid(sequence, Proposal(source, draft, kind), chances)
+            bid = self._bid(sequence, source, draft, limit)
+            if best is None or sum(bid.chances) > sum(best.chances):
+                best = bid
         return best
+
+    def _bid(self, sequence: Sequence, source: str, draft: Draft, limit: int) -> Bid:
+        kind = bucket(draft, sampled=sequence.request.sampling.temperature > 0)
+        chance = self.records.chance(source, self.records.track(source, sequence), kind)
+        if draft.distributions is not None:
+            # How many tokens were drawn before a source stopped may depend on what was drawn, as may what is
+            # known of the places it came to; whether they are used must not.
+            return Bid(sequence, Proposal(source, draft, kind), expected([chance] * limit))
+        space = self.records.space(source, sequence, kind)
+        before = sequence.tokens[-LONGEST_PAST:].tolist()
+        chances = self.records.forks.chances(space, before, draft.tokens, chance)
+        return Bid(sequence, Proposal(source, draft, kind, space), expected(chances))
 
     def _timed_ask(self, source: str, sequence: Sequence, limit: int) -> Draft | None:
         started = self.clock()

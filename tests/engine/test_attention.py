@@ -322,7 +322,7 @@ class Talker:
 def window(cost: BatchCost, context: int, spare: int = 100, chance: float = 0.99) -> int:
     """Rows for a draft of 100 tokens."""
     draft = Draft([1] * 100)
-    bid = Bid(Talker(context), Proposal("test", draft), expected(chance, 100))  # type: ignore[arg-type]
+    bid = Bid(Talker(context), Proposal("test", draft), expected([chance] * 100))  # type: ignore[arg-type]
     grant([bid], 1, 1, spare, cost, attended=attended([(1, context)]))
     return 1 + bid.granted
 

@@ -260,7 +260,7 @@ def test_what_a_source_believes_of_tokens_it_drew_does_not_decide_about_them() -
 
 
 def test_chances_of_tokens_fall_with_their_place() -> None:
-    assert expected(0.5, 3) == [0.5, 0.25, 0.125]
+    assert expected([0.5, 0.5, 0.25]) == [0.5, 0.25, 0.0625]
 
 
 # The noise floor.
