@@ -122,7 +122,7 @@ class HostMeasurements:
 
     def recall_costs(self, backend: LlamaBackend, cost: BatchCost, *, measure: bool) -> None:
         """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""
-        remembered = _costs_from(self._store.get(f"batch_costs 2 | {self._variant}"))
+        remembered = _costs_from(self._store.get(f"batch_costs 3 | {self._variant}"))
         if remembered is not None:
             cost.remember(*remembered)
         elif measure:
@@ -133,7 +133,7 @@ class HostMeasurements:
         """Remember what batches cost by now."""
         if measured := cost.measured():
             rows = {str(count): ms for count, ms in measured.items()}
-            self._store.put(f"batch_costs 2 | {self._variant}", {"rows": rows, "attention": [*cost.attention]})
+            self._store.put(f"batch_costs 3 | {self._variant}", {"rows": rows, "attention": [*cost.attention]})
 
     @property
     def _variant(self) -> str:

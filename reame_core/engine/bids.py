@@ -29,15 +29,16 @@ class Proposal:
     space: int | None = None
     """Of ``Forks``; None where the tokens before are not looked at."""
     behind: int | None = None
-    """The token that followed in the draft, had it not been cut: whether that one would have been right is seen
-    when all others are."""
+    """The token that followed in the draft before it was cut: whether that one would have been right is seen
+    when all others are. None for drafts that were drawn: the target's own draw tells too little of them."""
 
     def cut(self, length: int) -> Proposal:
         """Its first ``length`` tokens."""
         tokens = self.draft.tokens
         if length >= len(tokens):
             return self
-        return replace(self, draft=self.draft.shortened(length), behind=int(tokens[length]))
+        behind = int(tokens[length]) if self.draft.distributions is None else None
+        return replace(self, draft=self.draft.shortened(length), behind=behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,13 @@ class DraftRoom:
     gentle: int | None = None
     attended: Attended = NOTHING
     """By the rows that are in the batch already."""
+    others: int = 0
+    """Users who get a token from the batch and are not asked for drafts here."""
 
 
 @dataclass(slots=True)
 class Bid:
-    """A proposal that asks for rows. ``chances[i]`` is that of token i to be kept, all before it being kept."""
+    """A proposal that asks for rows. ``chances[i]`` is that of token i and all before it to be kept."""
 
     sequence: Sequence
     proposal: Proposal
@@ -111,7 +114,7 @@ def grant(
     have to earn.
 
     What is granted gives the most tokens per millisecond. Rows of prompts are computed anyway and say nothing
-    of what a token is worth: in a batch with such rows it is worth what it would cost in one without.
+    of what a token is worth: beside them a token is worth what it would cost in a batch without them.
     """
     base = cost.estimate(rows, certain, attended)
     if base is None:
@@ -121,10 +124,12 @@ def grant(
         return plain
     gains = [plain, *_gains(bids, order, plain, rows, certain, cost, asking, attended)]
     if rows > certain:
-        alone = Gain(certain, cost.estimate(certain, certain, NOTHING) or base)
-        best = max(gain.rate for gain in _gains(bids, order, alone, certain, certain, cost, asking))
-        # Less than without drafts, more than with these: what is left of an answer does not come as easily.
-        count = _most_valuable(gains, 1 / math.sqrt(alone.rate * max(alone.rate, best)))
+        reads = sum((bid.row for bid in bids), NOTHING)
+        alone = Gain(certain, cost.estimate(certain, certain, reads) or base)
+        best = max(gain.rate for gain in _gains(bids, order, alone, certain, certain, cost, asking, reads))
+        # Less than without drafts, more than with these, for the rest of an answer is harder to draft.
+        worth = 1 / math.sqrt(alone.rate * max(alone.rate, best))
+        count = _most_valuable(gains, worth, cost.per_row())
     else:
         count = _fastest(gains)
     for index in order[:count]:
@@ -175,11 +180,12 @@ def _fastest(gains: Many[Gain]) -> int:
     return best
 
 
-def _most_valuable(gains: Many[Gain], worth: float) -> int:
-    """The number of rows that save the most time, where a token is ``worth`` so many milliseconds."""
+def _most_valuable(gains: Many[Gain], worth: float, least: float) -> int:
+    """The number of rows that save the most time, where a token is ``worth`` so many milliseconds. A row takes
+    ``least`` of them: that some rows seem to be free mostly means that their number was never measured."""
     best, most = 0, 0.0
     for count, gain in enumerate(gains):
-        spent = gain.milliseconds - gains[0].milliseconds
+        spent = max(gain.milliseconds - gains[0].milliseconds, count * least)
         saved = (gain.tokens - gains[0].tokens) * worth - LEAST_GAIN * spent
         if saved > most:
             best, most = count, saved

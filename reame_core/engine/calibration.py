@@ -12,7 +12,7 @@ from reame_core.engine.backend import Backend, Rows
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.trial import Trial
 
-SIZES = (1, 2, 3, 4, 6, 7, 8, 16, 32, 48, 64)
+SIZES = (1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 48, 64)
 _CONTEXT = 64
 _ROUNDS = 2
 _CHUNKS = 8
@@ -20,7 +20,7 @@ _CHUNKS = 8
 
 def measure_batches(backend: Backend, cost: BatchCost, clock: Callable[[], float] = time.perf_counter) -> None:
     """Tell ``cost`` the better of two batches of each of ``SIZES``. ``backend``'s memory must be empty and is
-    left empty. Takes as long as some 25 one-row batches and 1,400 rows of prompt."""
+    left empty. Takes as long as some 25 one-row batches and 1,500 rows of prompt."""
     token = min(100, backend.info.vocabulary_size - 1)
     with Trial(backend, [token], _CONTEXT, 1) as trial:
         for size in filter(trial.fits, SIZES):

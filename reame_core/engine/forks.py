@@ -19,7 +19,7 @@ LONGEST_PAST = ORDERS[-1]
 _WEIGHTS = (4.0, 2.0)
 """As many drafted tokens as the opinion behind fewer tokens counts, by order."""
 _MEMORY = 0.95
-MOST = 8192
+MOST = 1 << 15
 """Places of each order that are remembered, the latest ones."""
 
 

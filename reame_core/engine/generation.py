@@ -63,7 +63,7 @@ class Generator:
             accepted = min(len(tokens) - 1, sequence.known - before)
             drafted_before, accepted_before = sequence.drafts.get(part.proposal.source, (0, 0))
             sequence.drafts[part.proposal.source] = drafted_before + part.drafted, accepted_before + accepted
-            self._records.observe(sequence, part.proposal, before)
+            self._records.observe(sequence, part.proposal, before, len(tokens) - 1)
         # Cells of rejected tokens, and of accepted ones behind the end of the answer.
         self._memory.truncate(slot, min(part.end + len(tokens) - 1, sequence.known))
         if ended is not None:

@@ -87,7 +87,7 @@ class Records:
 
     @staticmethod
     def space(source: str, sequence: Sequence, kind: Kind) -> int:
-        """Where ``forks`` keeps what becomes of such drafts: nothing of one tenant tells another anything."""
+        """Where ``forks`` keeps what becomes of such drafts; of another tenant's it tells nothing."""
         return hash((source, sequence.request.tenant, kind.label, kind.sampled, kind.said_here))
 
     def asked(
@@ -124,12 +124,14 @@ class Records:
             self._learn(source, track, track.shadow_kind, track.shadow_space, outcome)
             track.shadow = ()
 
-    def observe(self, sequence: Sequence, proposal: Proposal, start: int) -> None:
+    def observe(self, sequence: Sequence, proposal: Proposal, start: int, kept: int) -> None:
         """What ``sequence`` says from its token ``start`` on tells what ``proposal`` was worth, whose draft was
-        given rows."""
+        given rows. The verifier ``kept`` so many of its tokens, and may then have said the next one itself."""
         drafted = len(proposal.draft.tokens)
         whole = proposal.draft.tokens if proposal.behind is None else (*proposal.draft.tokens, proposal.behind)
         outcome = _compared(sequence, start, whole)
+        if kept < min(drafted, outcome.right):
+            outcome = replace(outcome, right=kept, rejected=True)
         accepted = min(outcome.right, drafted)
         totals = self.total(proposal.source)
         totals.paid += 1
@@ -151,4 +153,7 @@ class Records:
     def forget(self, sequence: Sequence) -> None:
         """The sequence has ended."""
         for source in self.totals:
-            self.tracks.pop((sequence.id, source), None)
+            track = self.tracks.pop((sequence.id, source), None)
+            if track is not None and track.shadow:
+                outcome = _compared(sequence, track.shadow_at, track.shadow)
+                self._learn(source, track, track.shadow_kind, track.shadow_space, outcome)

@@ -90,7 +90,8 @@ class Scheduler:
             chunks = self._without_ends(chunks, len(decoding) + drafted)
         prompt_rows = sum(chunk.rows for chunk in chunks)
         reads = attended((part.rows, part.start) for part in (*parts, *chunks))
-        riders = DraftRoom(min(spare - prompt_rows, outputs, small - prompt_rows) - drafted, attended=reads)
+        most = min(spare - prompt_rows, outputs, small - prompt_rows) - drafted
+        riders = DraftRoom(most, attended=reads, others=len(decoding))
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
 
     def _within(self, decoding: Many[Sequence], filling: Many[Sequence], spare: int) -> int:

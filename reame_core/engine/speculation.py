@@ -1,8 +1,9 @@
 """Which drafts are worth their rows: the controller of speculative decoding.
 
 A batch of k rows costs what it was measured to cost on this host (``BatchCost``); a drafted token is worth its
-chance to be kept, as learned for its source (``odds``). Each step takes the drafts, or the beginnings of them,
-that give the most expected tokens per millisecond over all sequences of the batch, and often that is none.
+chance to be kept, as learned for its source (``odds``) and its place (``forks``). Each step takes the drafts,
+or the beginnings of them, that give the most expected tokens per millisecond over all sequences of the batch,
+and often that is none.
 
 A source that does not pay is not switched off blindly: its proposals go on to be made now and then and are
 compared with what the sequence then says, which costs no row. So it comes back by itself. Sources whose drafts
@@ -62,7 +63,7 @@ class Speculation:
         bids = [bid for sequence in sequences if (bid := self._best_bid(sequence, room.most)) is not None]
         alone = len(bids) == len(sequences) or room.gentle is None
         spare = room.most if alone else min(room.most, room.gentle or 0)
-        gain = self._grant(bids, len(sequences), rows, spare, room.attended)
+        gain = self._grant(bids, len(sequences) + room.others, rows, spare, room.attended)
         promised = {bid.sequence.id: bid.promise for bid in bids if bid.granted}
         granted = sum(bid.granted for bid in bids)
         most = min(self.most, room.most - granted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -98,8 +99,6 @@ class Talker:
     """As much of a sequence as records look at."""
 
     def __init__(self, *tokens: int, tenant: str = "") -> None:
-        import numpy as np
-
         self.id = 1
         self.tokens = np.array(tokens)
         self.known = len(tokens)
@@ -111,12 +110,12 @@ def test_the_token_behind_a_cut_draft_is_judged_by_what_the_target_says() -> Non
     records = Records()
     whole = Proposal("s", Draft([4, 5, 6]), Kind(), SPACE)
     for _ in range(10):
-        records.observe(Talker(1, 2, 3, 4, 5, 9), whole.cut(2), 3)  # type: ignore[arg-type]
+        records.observe(Talker(1, 2, 3, 4, 5, 9), whole.cut(2), 3, 2)  # type: ignore[arg-type]
     chances = records.forks.chances(SPACE, [1, 2, 3], [4, 5, 6], 0.5)
     assert chances[1] > 0.8
     assert chances[2] < 0.2, "it was not given a row, but 9 came in its place"
     for _ in range(30):
-        records.observe(Talker(1, 2, 3, 4, 5, 6), whole.cut(2), 3)  # type: ignore[arg-type]
+        records.observe(Talker(1, 2, 3, 4, 5, 6), whole.cut(2), 3, 2)  # type: ignore[arg-type]
     assert records.forks.chances(SPACE, [1, 2, 3], [4, 5, 6], 0.5)[2] > 0.7
     assert records.totals["s"].tested == 40 * 2, "only tokens with rows are counted as tested"
 
@@ -124,7 +123,7 @@ def test_the_token_behind_a_cut_draft_is_judged_by_what_the_target_says() -> Non
 def test_an_answer_that_ended_within_a_draft_tells_nothing_of_what_was_drafted_behind_it() -> None:
     records = Records()
     whole = Proposal("s", Draft([4, 5, 6]), Kind(), SPACE)
-    records.observe(Talker(1, 2, 3, 4), whole, 3)  # type: ignore[arg-type]
+    records.observe(Talker(1, 2, 3, 4), whole, 3, 1)  # type: ignore[arg-type]
     assert records.forks.chances(SPACE, [2, 3, 4], [5], 0.5) == [0.5]
     assert (records.totals["s"].accepted, records.totals["s"].tested) == (1, 1)
 
@@ -132,8 +131,32 @@ def test_an_answer_that_ended_within_a_draft_tells_nothing_of_what_was_drafted_b
 def test_an_answer_that_ends_where_a_draft_goes_on_tells_that_it_was_wrong() -> None:
     records = Records()
     for _ in range(10):
-        records.observe(Talker(1, 2, 3, 0), Proposal("s", Draft([4, 5, 6]), Kind(), SPACE), 3)  # type: ignore[arg-type]
+        records.observe(Talker(1, 2, 3, 0), Proposal("s", Draft([4, 5, 6]), Kind(), SPACE), 3, 0)  # type: ignore[arg-type]
     assert records.forks.chances(SPACE, [1, 2, 3], [4], 0.5)[0] < 0.2
+
+
+def test_what_a_verifier_did_not_keep_is_not_right_though_it_says_the_same_itself() -> None:
+    records = Records()
+    for _ in range(10):
+        records.observe(Talker(1, 2, 3, 4), Proposal("s", Draft([4]), Kind(), SPACE), 3, 0)  # type: ignore[arg-type]
+    assert (records.totals["s"].accepted, records.totals["s"].tested) == (0, 10)
+    assert records.forks.chances(SPACE, [1, 2, 3], [4], 0.5)[0] < 0.2
+
+
+def test_a_drawn_draft_is_not_judged_by_what_the_target_draws_behind_it() -> None:
+    line = np.full((2, 9), 1 / 9, np.float32)
+    drawn = Proposal("s", Draft([4, 5], [1 / 9] * 2, line), Kind(), None)
+    assert drawn.cut(1).behind is None
+    assert Proposal("s", Draft([4, 5])).cut(1).behind == 5
+
+
+def test_what_a_short_answer_tells_of_a_draft_without_rows_is_not_lost() -> None:
+    records, before = Records(), Talker(1, 2, 3)
+    records.track("s", before)  # type: ignore[arg-type]
+    records.keep_unpaid(before, Proposal("s", Draft([4, 5, 6, 7]), Kind(), SPACE))  # type: ignore[arg-type]
+    records.forget(Talker(1, 2, 3, 4, 0))  # type: ignore[arg-type]
+    right, wrong = records.forks.chances(SPACE, [1, 2, 3], [4, 5], 0.5)
+    assert right > 0.5 > wrong
 
 
 def test_tenants_and_kinds_of_drafts_are_kept_apart() -> None:
@@ -161,10 +184,15 @@ class Even(BatchCost):
         return 30.0 + 10 * rows
 
 
-def granted(rows: int, chance: float, tokens: int = 16) -> int:
-    """Rows for a draft of ``tokens`` beside ``rows``, of which one gives a token."""
-    bid = Bid(Talker(1), Proposal("s", Draft([1] * tokens)), expected([chance] * tokens))  # type: ignore[arg-type]
-    grant([bid], 1, rows, 40, Even())
+def granted(
+    rows: int, chance: float, tokens: int = 16, users: int = 1, cost: BatchCost | None = None, context: int = 0
+) -> int:
+    """Rows for one user's draft of ``tokens`` beside ``rows``, of which one for each of ``users`` gives a
+    token. He has ``context`` tokens in memory."""
+    talker = Talker(1)
+    talker.computed = context
+    bid = Bid(talker, Proposal("s", Draft([1] * tokens)), expected([chance] * tokens))  # type: ignore[arg-type]
+    grant([bid], users, rows, 40, cost or Even())
     return bid.granted
 
 
@@ -173,6 +201,28 @@ def test_a_long_prompt_does_not_make_doubtful_drafts_worth_their_rows(prompt: in
     """Beside 100 rows of prompt any token is cheap in comparison, but its row costs what it always costs."""
     assert granted(1, 0.2) == granted(1 + prompt, 0.2) == 0
     assert granted(1 + prompt, 0.99) >= granted(1, 0.99) > 10
+
+
+def test_beside_others_a_token_is_worth_what_it_costs_all_of_them() -> None:
+    assert granted(1 + 3, 0.5) > 0
+    assert granted(8 + 3, 0.5, users=8) == 0
+
+
+def calibrated() -> BatchCost:
+    cost, clock = BatchCost(), FakeClock(lambda rows: 30.0 + 10 * rows)
+    measure_batches(FakeBackend(cells=1024, max_rows=256, clock=clock), cost, clock)
+    return cost
+
+
+def test_rows_are_not_free_because_nobody_has_measured_so_many() -> None:
+    assert granted(34, 0.2, cost=calibrated()) == 0
+    assert granted(34, 0.95, cost=calibrated()) > 0
+
+
+def test_behind_a_long_context_a_token_is_worth_more() -> None:
+    cost = BatchCost()
+    cost.remember({1: 40.0, 2: 42.0, 4: 46.0, 8: 60.0, 16: 110.0}, attention=[0.01, 0.002])
+    assert granted(10, 0.95, cost=cost, context=4000) > 0
 
 
 FORM = "name: {}; city: {}; paid: {}; sent: {}. "
@@ -217,5 +267,6 @@ def test_a_form_is_drafted_up_to_what_is_filled_in() -> None:
         kept.append((totals.drafted - before[0], totals.accepted - before[1]))
     early, late = kept[1:4], kept[-8:]
     share = [sum(a for _, a in part) / max(1, sum(d for d, _ in part)) for part in (early, late)]
+    assert all(drafted for drafted, _ in early)
     assert share[1] > 0.9 > share[0]
     assert sum(a for _, a in late) / len(late) > 5, "the fixed parts are drafted"

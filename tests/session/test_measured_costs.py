@@ -10,7 +10,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.host.state import HostState
 from reame_core.measurements import HostMeasurements
 
-KEY = "batch_costs 2 | here"
+KEY = "batch_costs 3 | here"
 
 
 class Host(HostMeasurements):
