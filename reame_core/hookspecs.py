@@ -1,5 +1,5 @@
 """The hooks of Reame: five that carry the design, two for drafts that are computed, the lifecycle around them,
-five of the HTTP server, one of the command line and one of the catalogue.
+five of the HTTP server, two of the command line and one of the catalogue.
 
 A plugin is a module or an object with functions marked ``@hookimpl``; it may take fewer arguments than
 the specification. All hooks run on the engine thread unless said otherwise: what blocks here stops every

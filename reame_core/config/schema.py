@@ -84,7 +84,7 @@ class EngineSettings(Section, frozen=True):
     ] = 200.0
     exact: Annotated[
         bool,
-        Meta(description="Use only batch shapes whose results equal one-row decoding bit for bit."),
+        Meta(description="Use only batch shapes whose rows are bit-identical to each other."),
     ] = False
     adapt_threads: Annotated[
         bool,
