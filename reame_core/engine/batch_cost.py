@@ -124,7 +124,7 @@ class BatchCost:
     def cheaper_size(self, rows: int, most: int, attended: Attended = NOTHING) -> int:
         """A measured number of rows, up to ``most``, whose batch clearly takes less time than one of ``rows``
         although the others attend to nothing; ``rows`` itself where there is none."""
-        between = self._between(rows)
+        between = self.between(rows)
         if between is None:
             return rows
         few = self._pair_ms(1) * attended.by_row
@@ -139,7 +139,7 @@ class BatchCost:
                     best, least = int(measured), there
         return best
 
-    def _between(self, rows: int) -> float | None:
+    def between(self, rows: int) -> float | None:
         """Milliseconds of ``rows``, attention apart, as measured or on a straight line between the sizes below
         and above: where kernels work in blocks they take more, so nothing is padded on a guess. None where
         nothing was measured below."""

@@ -1,9 +1,11 @@
-"""Which drafted tokens get rows: those that give the whole batch the most expected tokens per millisecond."""
+"""Which drafted tokens get rows: those that give the whole batch the most expected tokens per millisecond.
+
+Where the batch also computes the end of a prompt, see ``riders``.
+"""
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
@@ -66,12 +68,16 @@ class Bid:
     @property
     def row(self) -> Attended:
         """What one more row of it adds: in tiles nothing, for they are computed whole."""
-        return Attended(self.sequence.computed)
+        return self.attended_by(1)
+
+    def attended_by(self, rows: int) -> Attended:
+        """What so many rows of it add."""
+        return Attended(rows * self.sequence.computed)
 
     @property
     def attended(self) -> Attended:
         """What the granted rows add."""
-        return Attended(self.granted * self.sequence.computed)
+        return self.attended_by(self.granted)
 
     @property
     def promise(self) -> float:
@@ -111,33 +117,22 @@ def grant(
     """Grant up to ``spare`` rows beside ``rows`` others, which attend to ``attended``, to the tokens with the
     best chances, and tell what the batch gives then; None before anything was measured. ``certain`` tokens come
     without any draft, one for each user. The ``asking`` of the bidders took milliseconds, which only drafts
-    have to earn.
-
-    What is granted gives the most tokens per millisecond. Rows of prompts are computed anyway and say nothing
-    of what a token is worth: beside them a token is worth what it would cost in a batch without them.
-    """
+    have to earn."""
     base = cost.estimate(rows, certain, attended)
     if base is None:
         return None
-    plain, order = Gain(certain, base), _by_chance(bids, spare)
-    if not order:
-        return plain
-    gains = [plain, *_gains(bids, order, plain, rows, certain, cost, asking, attended)]
-    if rows > certain:
-        reads = sum((bid.row for bid in bids), NOTHING)
-        alone = Gain(certain, cost.estimate(certain, certain, reads) or base)
-        best = max(gain.rate for gain in _gains(bids, order, alone, certain, certain, cost, asking, reads))
-        # Less than without drafts, more than with these, for the rest of an answer is harder to draft.
-        worth = 1 / math.sqrt(alone.rate * max(alone.rate, best))
-        count = _most_valuable(gains, worth, cost.per_row())
-    else:
-        count = _fastest(gains)
+    plain, order = Gain(certain, base), by_chance(bids, spare)
+    gains = [plain, *gains_of(bids, order, plain, rows, certain, cost, asking, attended)]
+    count, most = 0, plain.rate * LEAST_GAIN
+    for more, gain in enumerate(gains):
+        if gain.rate > most:
+            count, most = more, gain.rate
     for index in order[:count]:
         bids[index].granted += 1
     return gains[count]
 
 
-def _by_chance(bids: Many[Bid], spare: int) -> list[int]:
+def by_chance(bids: Many[Bid], spare: int) -> list[int]:
     """Whose token is to get a row first, second and so on."""
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
     heapq.heapify(heap)
@@ -150,7 +145,7 @@ def _by_chance(bids: Many[Bid], spare: int) -> list[int]:
     return order
 
 
-def _gains(
+def gains_of(
     bids: Many[Bid],
     order: Many[int],
     plain: Gain,
@@ -169,24 +164,3 @@ def _gains(
         attended += bid.row
         batch = cost.estimate(rows + count, users, attended) or plain.milliseconds
         yield Gain(tokens, batch + asking)
-
-
-def _fastest(gains: Many[Gain]) -> int:
-    """The number of rows that give the most tokens per millisecond."""
-    best, best_rate = 0, gains[0].rate * LEAST_GAIN
-    for count, gain in enumerate(gains):
-        if gain.rate > best_rate:
-            best, best_rate = count, gain.rate
-    return best
-
-
-def _most_valuable(gains: Many[Gain], worth: float, least: float) -> int:
-    """The number of rows that save the most time, where a token is ``worth`` so many milliseconds. A row takes
-    ``least`` of them: that some rows seem to be free mostly means that their number was never measured."""
-    best, most = 0, 0.0
-    for count, gain in enumerate(gains):
-        spent = max(gain.milliseconds - gains[0].milliseconds, count * least)
-        saved = (gain.tokens - gains[0].tokens) * worth - LEAST_GAIN * spent
-        if saved > most:
-            best, most = count, saved
-    return best

@@ -24,6 +24,7 @@ from reame_core.engine.computed_drafts import ComputedDrafts
 from reame_core.engine.forks import LONGEST_PAST
 from reame_core.engine.odds import bucket, expected
 from reame_core.engine.records import Records
+from reame_core.engine.riders import grant_riders
 from reame_core.engine.sequence import Sequence
 from reame_core.plugins.api import Draft
 
@@ -124,7 +125,8 @@ class Speculation:
             grant_all(bids, spare)
             return Gain(certain + sum(bid.promise for bid in bids), _UNMEASURED)
         proposing = sum(self._propose_ms.get(bid.proposal.source, 0.0) for bid in bids)
-        return grant(bids, certain, rows, spare, self.cost, proposing, attended)
+        granted = grant if rows == certain else grant_riders
+        return granted(bids, certain, rows, spare, self.cost, proposing, attended)
 
     def _keep_unpaid(self, bid: Bid) -> None:
         """The bid got no row: see whether it would have been right. A source that takes long to propose is also

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reame_core.engine.attention import Attended
-from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.bids import Bid, Proposal, grant
+from reame_core.engine.bids import Proposal
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.forks import Forks
 from reame_core.engine.hooks import EngineHooks
-from reame_core.engine.odds import Kind, expected
+from reame_core.engine.odds import Kind
 from reame_core.engine.records import Records
 from reame_core.plugins.api import Draft
 from reame_core.testing import FakeBackend, FakeClock
@@ -174,55 +171,7 @@ def test_tenants_and_kinds_of_drafts_are_kept_apart() -> None:
     }
 
 
-# In batches.
-
-
-class Even(BatchCost):
-    """A row costs 10 ms, and a batch 30 more."""
-
-    def estimate(self, rows: int, users: int = 0, attended: Attended | None = None) -> float:
-        return 30.0 + 10 * rows
-
-
-def granted(
-    rows: int, chance: float, tokens: int = 16, users: int = 1, cost: BatchCost | None = None, context: int = 0
-) -> int:
-    """Rows for one user's draft of ``tokens`` beside ``rows``, of which one for each of ``users`` gives a
-    token. He has ``context`` tokens in memory."""
-    talker = Talker(1)
-    talker.computed = context
-    bid = Bid(talker, Proposal("s", Draft([1] * tokens)), expected([chance] * tokens))  # type: ignore[arg-type]
-    grant([bid], users, rows, 40, cost or Even())
-    return bid.granted
-
-
-@pytest.mark.parametrize("prompt", [20, 100])
-def test_a_long_prompt_does_not_make_doubtful_drafts_worth_their_rows(prompt: int) -> None:
-    """Beside 100 rows of prompt any token is cheap in comparison, but its row costs what it always costs."""
-    assert granted(1, 0.2) == granted(1 + prompt, 0.2) == 0
-    assert granted(1 + prompt, 0.99) >= granted(1, 0.99) > 10
-
-
-def test_beside_others_a_token_is_worth_what_it_costs_all_of_them() -> None:
-    assert granted(1 + 3, 0.5) > 0
-    assert granted(8 + 3, 0.5, users=8) == 0
-
-
-def calibrated() -> BatchCost:
-    cost, clock = BatchCost(), FakeClock(lambda rows: 30.0 + 10 * rows)
-    measure_batches(FakeBackend(cells=1024, max_rows=256, clock=clock), cost, clock)
-    return cost
-
-
-def test_rows_are_not_free_because_nobody_has_measured_so_many() -> None:
-    assert granted(34, 0.2, cost=calibrated()) == 0
-    assert granted(34, 0.95, cost=calibrated()) > 0
-
-
-def test_behind_a_long_context_a_token_is_worth_more() -> None:
-    cost = BatchCost()
-    cost.remember({1: 40.0, 2: 42.0, 4: 46.0, 8: 60.0, 16: 110.0}, attention=[0.01, 0.002])
-    assert granted(10, 0.95, cost=cost, context=4000) > 0
+# In an engine.
 
 
 FORM = "name: {}; city: {}; paid: {}; sent: {}. "

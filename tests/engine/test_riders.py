@@ -1,0 +1,155 @@
+"""Drafts on the last rows of a prompt: what is verified there and what is left for the next batch."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from operator import mul
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reame_core.engine.attention import Attended
+from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.bids import Bid, Proposal
+from reame_core.engine.calibration import measure_batches
+from reame_core.engine.odds import expected
+from reame_core.engine.riders import grant_riders, tokens_to_verify
+from reame_core.plugins.api import Draft
+from reame_core.testing import FakeBackend, FakeClock
+from tests.engine.support import thorough
+
+
+class Talker:
+    """As much of a sequence as bids look at."""
+
+    id = 1
+
+    def __init__(self, computed: int = 0) -> None:
+        self.computed = computed
+
+
+class Even(BatchCost):
+    """A row costs 10 ms, and a batch 30 more."""
+
+    def estimate(self, rows: int, users: int = 0, attended: Attended | None = None) -> float:
+        return 30.0 + 10 * rows
+
+    def per_row(self, context: float = 0.0) -> float:
+        return 10.0
+
+
+def bid(chances: list[float], context: int = 0) -> Bid:
+    draft = Draft([1] * len(chances))
+    return Bid(Talker(context), Proposal("s", draft), expected(chances))  # type: ignore[arg-type]
+
+
+def granted(
+    rows: int,
+    chances: list[float],
+    users: int = 1,
+    cost: BatchCost | None = None,
+    context: int = 0,
+    spare: int = 40,
+) -> int:
+    """Rows for one user's draft beside ``rows``, of which one for each of ``users`` gives a token. He has
+    ``context`` tokens in memory."""
+    one = bid(chances, context)
+    grant_riders([one], users, rows, spare, cost or Even())
+    return one.granted
+
+
+@pytest.mark.parametrize("prompt", [2, 20, 100])
+def test_a_long_prompt_does_not_make_doubtful_drafts_worth_their_rows(prompt: int) -> None:
+    """Beside 100 rows of prompt any token is cheap in comparison, but its row costs what it always costs."""
+    assert granted(1 + prompt, [0.2] * 16) == 0
+    assert granted(1 + prompt, [0.99] * 16) >= 15
+
+
+@pytest.mark.parametrize(("doubtful", "rows"), [(0.05, 4), (0.4, 4), (0.97, 20)])
+def test_a_draft_is_cut_before_a_token_that_is_rarely_right(doubtful: float, rows: int) -> None:
+    """The four tokens before it are verified with the prompt, and the target tells the fifth. What is behind
+    follows in the next batch, which the draft at that place is made for."""
+    form = [0.99] * 4 + [doubtful] + [0.99] * 15
+    assert granted(30, form) in (rows, rows - 1)
+
+
+def test_no_more_than_there_is_room_for() -> None:
+    assert granted(30, [0.99] * 20, spare=7) == 7
+    assert granted(30, [0.99] * 20, spare=0) == 0
+
+
+def test_beside_others_a_token_is_worth_what_it_costs_all_of_them() -> None:
+    assert granted(1 + 3, [0.8] * 16) > 0
+    assert granted(8 + 3, [0.2] * 16, users=8) == 0
+
+
+def test_two_prompts_that_are_ready_at_once_share_the_room() -> None:
+    bids = [bid([0.99] * 12), bid([0.99] * 12)]
+    gain = grant_riders(bids, 2, 40, 16, Even())
+    assert [each.granted for each in bids] == [11, 5], "the target tells the twelfth"
+    assert gain is not None
+    assert gain.milliseconds == 30 + 10 * (40 + 16)
+    assert gain.tokens == pytest.approx(2 + sum(bids[0].chances[:11]) + sum(bids[1].chances[:5]))
+
+
+def calibrated() -> BatchCost:
+    cost, clock = BatchCost(), FakeClock(lambda rows: 30.0 + 10 * rows)
+    measure_batches(FakeBackend(cells=1024, max_rows=256, clock=clock), cost, clock)
+    return cost
+
+
+def test_rows_are_not_free_because_nobody_has_measured_so_many() -> None:
+    assert granted(34, [0.2] * 16, cost=calibrated()) == 0
+    assert granted(34, [0.95] * 16, cost=calibrated()) > 0
+
+
+def test_behind_a_long_context_drafts_do_not_wait_for_a_batch_that_is_as_dear() -> None:
+    """What rows attend to costs the same beside the prompt and later."""
+    cost = BatchCost()
+    cost.remember({1: 40.0, 2: 42.0, 4: 46.0, 8: 60.0, 16: 110.0}, attention=[0.01, 0.002])
+    assert granted(2, [0.99] * 16, cost=cost) == 14
+    assert granted(2, [0.99] * 16, cost=cost, context=1000) == 14
+
+
+def test_nothing_is_promised_before_anything_was_measured() -> None:
+    one = bid([0.99] * 4)
+    assert grant_riders([one], 1, 20, 40, BatchCost()) is None
+    assert one.granted == 0
+
+
+def seconds(count: int, conditional: list[float], batch: float, row: float, usual: float) -> float:
+    """Milliseconds until all tokens of a draft are there, of which ``count`` are verified now: by trying every
+    way on, where the module goes backwards."""
+
+    def rest(start: int, chances: list[float]) -> float:
+        if not chances:
+            return 0.0
+        windows = [w for w in (0, 1, 2, 3, 5, 7, 11, 15, 23, 31, 47, 63) if w <= len(chances)]
+        return min(batch + row * window + after(start, window, chances) for window in windows)
+
+    def after(start: int, window: int, chances: list[float]) -> float:
+        told = min(len(chances), window + 1)
+        total, reached = 0.0, 1.0
+        for i in range(told):
+            total += reached * (1 - chances[i]) * (len(chances) - i - 1) * usual
+            reached *= chances[i]
+        return total + reached * rest(start + told, chances[told:])
+
+    return row * count + after(0, count, conditional)
+
+
+@thorough(80)
+@given(
+    st.lists(st.floats(0.01, 0.99), min_size=1, max_size=8),
+    st.floats(1, 50),
+    st.floats(0.1, 40),
+    st.floats(1, 60),
+)
+def test_no_other_number_of_rows_is_expected_to_be_faster(
+    conditional: list[float], batch: float, row: float, usual: float
+) -> None:
+    worths = list(accumulate(conditional, mul))
+    count = tokens_to_verify(worths, 63, lambda k: row * k, lambda k: batch + row * k, usual)
+    all_ways = [seconds(k, conditional, batch, row, usual) for k in range(len(worths) + 1)]
+    assert all_ways[count] == pytest.approx(min(all_ways))
