@@ -141,8 +141,8 @@ class BatchCost:
 
     def between(self, rows: int) -> float | None:
         """Milliseconds of ``rows``, attention apart, as measured or on a straight line between the sizes below
-        and above: where kernels work in blocks they take more, so nothing is padded on a guess. None where
-        nothing was measured below."""
+        and above, or in proportion to the largest: where kernels work in blocks they take more, so nothing is
+        padded on a guess. None where nothing was measured below."""
         measured, base, _ = self._bases.get(_size(rows), (0.0, 0.0, 0))
         if measured == rows:
             return base
@@ -151,9 +151,11 @@ class BatchCost:
         if below is None:
             return None
         left, low, _ = below
-        right, high, _ = min((point for point in points if point[0] > rows), default=below)
-        share = (rows - left) / (right - left) if right > left else 0.0
-        return low + share * max(0.0, high - low)
+        above = min((point for point in points if point[0] > rows), default=None)
+        if above is None:
+            return low * rows / left
+        right, high, _ = above
+        return low + (rows - left) / (right - left) * max(0.0, high - low)
 
     def per_row(self, context: float = 0.0) -> float:
         """Milliseconds of one row behind ``context`` cells in the cheapest kind of batch that was measured; 0

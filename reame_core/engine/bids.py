@@ -68,16 +68,12 @@ class Bid:
     @property
     def row(self) -> Attended:
         """What one more row of it adds: in tiles nothing, for they are computed whole."""
-        return self.attended_by(1)
-
-    def attended_by(self, rows: int) -> Attended:
-        """What so many rows of it add."""
-        return Attended(rows * self.sequence.computed)
+        return Attended(self.sequence.computed)
 
     @property
     def attended(self) -> Attended:
         """What the granted rows add."""
-        return self.attended_by(self.granted)
+        return Attended(self.granted * self.sequence.computed)
 
     @property
     def promise(self) -> float:
@@ -121,8 +117,10 @@ def grant(
     base = cost.estimate(rows, certain, attended)
     if base is None:
         return None
-    plain, order = Gain(certain, base), by_chance(bids, spare)
-    gains = [plain, *gains_of(bids, order, plain, rows, certain, cost, asking, attended)]
+    plain, order = Gain(certain, base), _by_chance(bids, spare)
+    if not order:
+        return plain
+    gains = [plain, *_gains(bids, order, plain, rows, certain, cost, asking, attended)]
     count, most = 0, plain.rate * LEAST_GAIN
     for more, gain in enumerate(gains):
         if gain.rate > most:
@@ -132,7 +130,7 @@ def grant(
     return gains[count]
 
 
-def by_chance(bids: Many[Bid], spare: int) -> list[int]:
+def _by_chance(bids: Many[Bid], spare: int) -> list[int]:
     """Whose token is to get a row first, second and so on."""
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
     heapq.heapify(heap)
@@ -145,7 +143,7 @@ def by_chance(bids: Many[Bid], spare: int) -> list[int]:
     return order
 
 
-def gains_of(
+def _gains(
     bids: Many[Bid],
     order: Many[int],
     plain: Gain,

@@ -3,7 +3,7 @@
 A batch of k rows costs what it was measured to cost on this host (``BatchCost``); a drafted token is worth its
 chance to be kept, as learned for its source (``odds``) and its place (``forks``). Each step takes the drafts,
 or the beginnings of them, that give the most expected tokens per millisecond over all sequences of the batch,
-and often that is none.
+and often that is none; for those that ride on a prompt see ``riders``.
 
 A source that does not pay is not switched off blindly: its proposals go on to be made now and then and are
 compared with what the sequence then says, which costs no row. So it comes back by itself. Sources whose drafts
@@ -77,7 +77,7 @@ class Speculation:
             if bid.granted and bid.sequence.id not in computed:
                 chosen[bid.sequence.id] = bid.proposal.cut(bid.granted)
             else:
-                self._keep_unpaid(bid)
+                self._keep_unpaid(bid, rests=rows == len(sequences) + room.others)
         return chosen
 
     def _best_bid(self, sequence: Sequence, spare: int) -> Bid | None:
@@ -120,20 +120,22 @@ class Speculation:
         return draft
 
     def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, attended: Attended) -> Gain | None:
-        """Give rows to the tokens with the best chances, as many as give the most tokens per millisecond."""
+        """Give rows to the tokens with the best chances: as many as give the most tokens per millisecond, or
+        beside prompts as many as have the answer there soonest."""
         if not self.priced:
             grant_all(bids, spare)
             return Gain(certain + sum(bid.promise for bid in bids), _UNMEASURED)
+        if rows > certain:
+            return grant_riders(bids, certain, rows, spare, self.cost, attended)
         proposing = sum(self._propose_ms.get(bid.proposal.source, 0.0) for bid in bids)
-        granted = grant if rows == certain else grant_riders
-        return granted(bids, certain, rows, spare, self.cost, proposing, attended)
+        return grant(bids, certain, rows, spare, self.cost, proposing, attended)
 
-    def _keep_unpaid(self, bid: Bid) -> None:
-        """The bid got no row: see whether it would have been right. A source that takes long to propose is also
-        asked less often."""
+    def _keep_unpaid(self, bid: Bid, *, rests: bool) -> None:
+        """The bid got no row: see whether it would have been right. A source that takes long to propose is
+        asked less often, if it ``rests``: beside a prompt a draft may just have been left for the next batch."""
         self.records.keep_unpaid(bid.sequence, bid.proposal)
         track = self.records.track(bid.proposal.source, bid.sequence)
         base = self.cost.estimate(1) or 0.0
-        if self._propose_ms.get(bid.proposal.source, 0.0) > CHEAP * base:
+        if rests and self._propose_ms.get(bid.proposal.source, 0.0) > CHEAP * base:
             track.rest = track.patience
             track.patience = min(LONGEST_REST, 2 * track.patience)
