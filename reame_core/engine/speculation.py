@@ -131,8 +131,8 @@ class Speculation:
         return grant(bids, certain, rows, spare, self.cost, proposing, attended)
 
     def _keep_unpaid(self, bid: Bid, *, rests: bool) -> None:
-        """The bid got no row: see whether it would have been right. A source that takes long to propose is
-        asked less often, if it ``rests``: beside a prompt a draft may just have been left for the next batch."""
+        """The bid got no row: see whether it would have been right. If it ``rests``, a source that takes long
+        is also asked less often: beside a prompt a draft may just have been left for the next batch."""
         self.records.keep_unpaid(bid.sequence, bid.proposal)
         track = self.records.track(bid.proposal.source, bid.sequence)
         base = self.cost.estimate(1) or 0.0
