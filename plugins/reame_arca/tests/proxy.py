@@ -24,7 +24,8 @@ class Proxy:
         self.url = f"redis://127.0.0.1:{self.port}"
         self._step = 1 << 16
         self._sockets: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def lie(self) -> None:
         """Answer with random bytes from now on."""
@@ -42,6 +43,9 @@ class Proxy:
         self.spoil = lambda answer: answer
 
     def close(self) -> None:
+        # Shutting it down wakes who accepts: only then are all sockets known.
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
         self._listener.close()
         for each in self._sockets:
             with contextlib.suppress(OSError):
