@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reame_core.engine.backend import Backend
+from reame_core.engine.bids import Proposal
 from reame_core.engine.events import Failed, Finished, FinishReason, TextDelta, Timings, TokenLogprob, Usage
 from reame_core.engine.kv_memory import KVMemory
 from reame_core.engine.plugin_bridge import PluginBridge
@@ -17,7 +18,7 @@ from reame_core.engine.schedule import Part
 from reame_core.engine.sequence import Sequence
 from reame_core.engine.verification import verify_draft
 from reame_core.errors import EngineError
-from reame_core.plugins.api import Draft, Stage
+from reame_core.plugins.api import Stage
 
 Lines = NDArray[np.float32]
 
@@ -56,7 +57,7 @@ class Generator:
         draft = part.proposal.draft if part.proposal else None
         if sequence.constrained is not None:
             lines = sequence.constrained.masked(lines, draft.tokens if draft else ())
-        tokens = self._next_tokens(sequence, draft, lines)
+        tokens = self._next_tokens(sequence, part.proposal, lines)
         before = sequence.known
         ended = self._append(sequence, tokens, lines)
         if part.proposal:
@@ -69,13 +70,16 @@ class Generator:
         if ended is not None:
             self.finish(sequence, *ended)
 
-    def _next_tokens(self, sequence: Sequence, draft: Draft | None, lines: Lines) -> list[int]:
-        if draft is None:
+    def _next_tokens(self, sequence: Sequence, proposal: Proposal | None, lines: Lines) -> list[int]:
+        if proposal is None:
             tokens = [sequence.sampler.choose(lines[0])]
         else:
+            draft = proposal.draft
             verdict = self._plugins.verify(sequence, draft, lines)
             verdict = verdict or verify_draft(draft, lines, sequence.sampler)
             tokens = [*draft.tokens[: verdict.accepted], verdict.next_token]
+            if proposal.behind is not None and verdict.accepted == len(draft.tokens):
+                tokens[-1] = _confirmed(sequence, verdict.next_token, proposal.behind, lines[verdict.accepted])
         if not np.isfinite(lines[np.arange(len(tokens)), tokens]).all():
             raise EngineError("the model computed no finite logits: its file may be damaged")
         sequence.sampler.accept(tokens[-1])
@@ -162,3 +166,11 @@ class Generator:
         if sequence.slot is not None:
             self._memory.discard(sequence.slot)
         sequence.group.emit(Failed(sequence.choice, error))
+
+
+def _confirmed(sequence: Sequence, token: int, drafted: int, line: Lines) -> int:
+    """``token``, if that is what the target says in ``line``, or what was ``drafted`` there without a row,
+    where a greedy request would have taken it with one."""
+    if sequence.request.sampling.temperature > 0 or sequence.sampler.choose(line) != token:
+        return token
+    return sequence.sampler.confirm(line, drafted)

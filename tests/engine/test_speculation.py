@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.bids import Proposal
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.hooks import EngineHooks, GuardedHook
 from reame_core.engine.noise import CEILING, KernelNoise, find_noise
 from reame_core.engine.odds import Kind, SourceOdds, Tally, Track, bucket, expected
 from reame_core.engine.request import SamplingParams
 from reame_core.engine.sampling import Sampler
+from reame_core.engine.speculation import Speculation
 from reame_core.plugins.api import Draft
 from reame_core.testing import FakeBackend, FakeClock
 from tests.engine.support import engine_on, greedy, play
@@ -309,6 +311,27 @@ def test_greedy_takes_a_drafted_token_that_ties_and_no_other() -> None:
     sampled = SamplingParams(temperature=1.0, seed=3)
     one, other = Sampler(sampled, (), noise_floor=9.0), Sampler(sampled, ())
     assert [one.confirm(logits, 3) for _ in range(20)] == [other.choose(logits) for _ in range(20)]
+
+
+@pytest.mark.parametrize("floor", [0.0, 9e9])
+def test_a_tie_behind_a_cut_draft_is_taken_too(floor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a known answer is cut must not decide which of two equal tokens it goes on with."""
+    best = Setting(flat).truth[:4]
+    other = next(token for token in range(97, 123) if token != best[3])
+
+    def known(sequence: Any, limit: int) -> Draft | None:
+        return Draft([*best[:3], other]) if len(sequence.tokens) == sequence.prompt_length else None
+
+    def cut(self: Speculation, *given: Any) -> dict[int, Proposal]:
+        return {number: proposal.cut(3) for number, proposal in choose(self, *given).items()}
+
+    choose = Speculation.choose
+    monkeypatch.setattr(Speculation, "choose", cut)
+    hooks = EngineHooks(propose_draft=GuardedHook((("s", known),)))
+    engine = engine_on(FakeBackend(), hooks, noise_floor=floor, max_draft=63)
+    [answer] = play(engine, replace(REQUEST, max_tokens=6))[0]
+    assert answer.tokens[:4] == [*best[:3], other if floor else best[3]]
+    assert answer.usage.accepted == 3
 
 
 def test_measured_costs_are_those_of_the_machine() -> None:
