@@ -6,7 +6,6 @@ Where the batch also computes the end of a prompt, see ``riders``.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
 
@@ -117,48 +116,21 @@ def grant(
     base = cost.estimate(rows, certain, attended)
     if base is None:
         return None
-    plain, order = Gain(certain, base), _by_chance(bids, spare)
-    if not order:
-        return plain
-    gains = [plain, *_gains(bids, order, plain, rows, certain, cost, asking, attended)]
-    count, most = 0, plain.rate * LEAST_GAIN
-    for more, gain in enumerate(gains):
-        if gain.rate > most:
-            count, most = more, gain.rate
-    for index in order[:count]:
-        bids[index].granted += 1
-    return gains[count]
-
-
-def _by_chance(bids: Many[Bid], spare: int) -> list[int]:
-    """Whose token is to get a row first, second and so on."""
     heap = [(-bid.chances[0], index, 0) for index, bid in enumerate(bids)]
     heapq.heapify(heap)
     order: list[int] = []
+    tokens, best, count = float(certain), Gain(certain, base), 0
+    best_rate = best.rate * LEAST_GAIN
     while heap and len(order) < spare:
-        _, index, place = heapq.heappop(heap)
+        chance, index, place = heapq.heappop(heap)
         order.append(index)
+        tokens -= chance
         if place + 1 < len(bids[index].chances):
             heapq.heappush(heap, (-bids[index].chances[place + 1], index, place + 1))
-    return order
-
-
-def _gains(
-    bids: Many[Bid],
-    order: Many[int],
-    plain: Gain,
-    rows: int,
-    users: int,
-    cost: BatchCost,
-    asking: float,
-    attended: Attended = NOTHING,
-) -> Iterator[Gain]:
-    """What a batch gives, ``plain`` without drafts, with one row more each time."""
-    tokens, places = plain.tokens, [0] * len(bids)
-    for count, index in enumerate(order, 1):
-        bid = bids[index]
-        tokens += bid.chances[places[index]]
-        places[index] += 1
-        attended += bid.row
-        batch = cost.estimate(rows + count, users, attended) or plain.milliseconds
-        yield Gain(tokens, batch + asking)
+        attended += bids[index].row
+        gain = Gain(tokens, (cost.estimate(rows + len(order), certain, attended) or base) + asking)
+        if gain.rate > best_rate:
+            best, best_rate, count = gain, gain.rate, len(order)
+    for index in order[:count]:
+        bids[index].granted += 1
+    return best

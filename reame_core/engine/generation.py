@@ -171,6 +171,8 @@ class Generator:
 def _confirmed(sequence: Sequence, token: int, drafted: int, line: Lines) -> int:
     """``token``, if that is what the target says in ``line``, or what was ``drafted`` there without a row,
     where a greedy request would have taken it with one."""
-    if sequence.request.sampling.temperature > 0 or sequence.sampler.choose(line) != token:
+    if token == drafted or sequence.request.sampling.temperature > 0:
+        return token
+    if sequence.sampler.choose(line) != token:
         return token
     return sequence.sampler.confirm(line, drafted)

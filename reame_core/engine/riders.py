@@ -15,10 +15,7 @@ from dataclasses import dataclass
 from reame_core.engine.attention import NOTHING, Attended, attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, Gain
-
-_WINDOWS = (0, 1, 2, 3, 5, 7, 11, 15, 23, 31, 47, 63)
-"""Drafted tokens of a later batch that are thought of: with the newest token in front these fill the blocks of
-kernels."""
+from reame_core.engine.computed_drafts import WINDOWS
 
 
 def grant_riders(
@@ -87,7 +84,7 @@ def tokens_to_verify(
     """[i]: milliseconds from where i tokens were right to the end, times the chance to come there."""
     for known in range(length, 0, -1):
         left = length - known
-        windows = (*(window for window in _WINDOWS if window < left), left)
+        windows = (0, *(window for window in WINDOWS if window < left), left)
         # The target tells the token behind those that are verified.
         ahead[known] = min(right[known] * prices[window] + ahead[known + window + 1] for window in windows)
     return min(range(min(most, length) + 1), key=lambda count: now(count) + ahead[count + 1])

@@ -22,7 +22,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
 from reame_core.engine.forks import LONGEST_PAST
-from reame_core.engine.odds import bucket, expected
+from reame_core.engine.odds import Track, bucket, expected
 from reame_core.engine.records import Records
 from reame_core.engine.riders import grant_riders
 from reame_core.engine.sequence import Sequence
@@ -64,7 +64,8 @@ class Speculation:
         bids = [bid for sequence in sequences if (bid := self._best_bid(sequence, room.most)) is not None]
         alone = len(bids) == len(sequences) or room.gentle is None
         spare = room.most if alone else min(room.most, room.gentle or 0)
-        gain = self._grant(bids, len(sequences) + room.others, rows, spare, room.attended)
+        certain = len(sequences) + room.others
+        gain = self._grant(bids, certain, rows, spare, room.attended)
         promised = {bid.sequence.id: bid.promise for bid in bids if bid.granted}
         granted = sum(bid.granted for bid in bids)
         most = min(self.most, room.most - granted)
@@ -77,7 +78,7 @@ class Speculation:
             if bid.granted and bid.sequence.id not in computed:
                 chosen[bid.sequence.id] = bid.proposal.cut(bid.granted)
             else:
-                self._keep_unpaid(bid, rests=rows == len(sequences) + room.others)
+                self._keep_unpaid(bid, rests=rows == certain)
         return chosen
 
     def _best_bid(self, sequence: Sequence, spare: int) -> Bid | None:
@@ -93,14 +94,14 @@ class Speculation:
             draft = self._timed_ask(source, sequence, limit)
             if draft is None:
                 continue
-            bid = self._bid(sequence, source, draft, limit)
+            bid = self._bid(sequence, source, track, draft, limit)
             if best is None or sum(bid.chances) > sum(best.chances):
                 best = bid
         return best
 
-    def _bid(self, sequence: Sequence, source: str, draft: Draft, limit: int) -> Bid:
+    def _bid(self, sequence: Sequence, source: str, track: Track, draft: Draft, limit: int) -> Bid:
         kind = bucket(draft, sampled=sequence.request.sampling.temperature > 0)
-        chance = self.records.chance(source, self.records.track(source, sequence), kind)
+        chance = self.records.chance(source, track, kind)
         if draft.distributions is not None:
             # How many tokens were drawn before a source stopped may depend on what was drawn, as may what is
             # known of the places it came to; whether they are used must not.
