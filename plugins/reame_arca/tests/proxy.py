@@ -24,6 +24,7 @@ class Proxy:
         self.url = f"redis://127.0.0.1:{self.port}"
         self._step = 1 << 16
         self._sockets: list[socket.socket] = []
+        self._closing = False
         self._accepting = threading.Thread(target=self._accept, daemon=True)
         self._accepting.start()
 
@@ -43,8 +44,9 @@ class Proxy:
         self.spoil = lambda answer: answer
 
     def close(self) -> None:
-        # Shutting it down wakes who accepts: only then are all sockets known.
-        self._listener.shutdown(socket.SHUT_RDWR)
+        self._closing = True
+        # Whoever waits for a connection gets one. Only when he is gone are all sockets known.
+        socket.create_connection(("127.0.0.1", self.port)).close()
         self._accepting.join()
         self._listener.close()
         for each in self._sockets:
@@ -54,9 +56,9 @@ class Proxy:
 
     def _accept(self) -> None:
         while True:
-            try:
-                near, _ = self._listener.accept()
-            except OSError:
+            near, _ = self._listener.accept()
+            if self._closing:
+                near.close()
                 return
             try:
                 far = socket.create_connection(("127.0.0.1", self._target))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -259,12 +260,25 @@ def proposed(every: int, p_min: float, sampling: SamplingParams, tokens: int) ->
 SAMPLINGS = {"greedy": SamplingParams(), "drawn": SamplingParams(temperature=0.5)}
 
 
+@pytest.fixture
+def repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests without a seed, whose drafts are drawn, draw the same in each run of the tests."""
+    made, numbers = np.random.SeedSequence, count()
+    monkeypatch.setattr(
+        np.random,
+        "SeedSequence",
+        lambda entropy=None: made([1, next(numbers)] if entropy is None else entropy),
+    )
+
+
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 def test_p_min_ends_drafts_before_a_token_is_chosen(sampling: SamplingParams) -> None:
     assert sum(proposed(1000, 0.0, sampling, 60)) > 30
     assert sum(proposed(1000, 1.0, sampling, 60)) == 0
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 def test_a_doubtful_model_that_is_always_right_is_trusted(sampling: SamplingParams) -> None:
     """The fake model gives its best token some 10 %, and the target says it nevertheless."""
@@ -273,10 +287,11 @@ def test_a_doubtful_model_that_is_always_right_is_trusted(sampling: SamplingPara
     assert late > 20
 
 
+@pytest.mark.usefixtures("repeatable")
 @pytest.mark.parametrize("sampling", SAMPLINGS.values(), ids=SAMPLINGS)
 def test_a_doubtful_model_that_is_wrong_soon_ends_its_drafts(sampling: SamplingParams) -> None:
     early, late = proposed(1, 0.4, sampling, 160)
-    assert 0 < early < 160, "half of what a trusted model would propose"
+    assert 0 < early < 70
     assert late < early, "it is tried again, and less often"
 
 
