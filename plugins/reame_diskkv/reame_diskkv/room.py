@@ -12,6 +12,8 @@ from reame_diskkv.index import Entry, Index
 INDEX_GROWTH = 128 << 10
 """More than the index grows by adding one block."""
 _AT_ONCE = 16
+_BYTES_AT_ONCE = 64 << 20
+"""Evicted in one transaction: others that write to the index wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +43,47 @@ class Room:
         return surplus <= 0 or self.evict(index, surplus, parent)
 
     def evict(self, index: Index, size: int, parent: bytes = b"") -> bool:
-        """Evict ``size`` bytes of the blocks that were not used for longest, but never ``parent``."""
+        """Evict ``size`` bytes of the blocks that were not used for longest, but never ``parent``; whether
+        there were so many."""
         while size > 0:
-            victims = [entry for entry in index.leaves(_AT_ONCE) if entry.key != parent]
-            if not victims:
+            freed = self._evict_at_once(index, min(size, _BYTES_AT_ONCE), parent)
+            if not freed:
                 return False
-            chosen = []
-            for entry in victims:
-                if size <= 0:
-                    break
+            size -= freed
+        return True
+
+    def evict_from_full_disk(self, index: Index, size: int, parent: bytes = b"") -> None:
+        """Evict ``size`` bytes where not even the index can grow: it has to say what was evicted."""
+        # A transaction writes each page of the index at most once, and it is written after the files are gone.
+        self._evict_at_once(index, size + index.own_bytes + INDEX_GROWTH, parent)
+
+    def _evict_at_once(self, index: Index, size: int, parent: bytes) -> int:
+        """Evict in one transaction; how many bytes that were, perhaps less than ``size``."""
+        freed = count = 0
+        with index.transaction():
+            while freed < size and (victims := self._victims(index, size - freed, parent)):
+                freed += sum(entry.file_bytes for entry in victims)
+                count += len(victims)
+                self._remove(index, victims)
+        self._counts.evicted += count
+        return freed
+
+    def _victims(self, index: Index, size: int, parent: bytes) -> list[Entry]:
+        """The first to go, no more than for ``size`` bytes."""
+        chosen: list[Entry] = []
+        for entry in index.leaves(_AT_ONCE):
+            if size <= 0:
+                break
+            if entry.key != parent:
                 chosen.append(entry)
                 size -= entry.file_bytes
-            self._remove(index, chosen)
-            self._counts.evicted += len(chosen)
-        return True
+        return chosen
 
     def evict_all(self, index: Index) -> None:
         """Remove all blocks that nobody keeps."""
         while victims := index.leaves(256):
-            self._remove(index, victims)
+            with index.transaction():
+                self._remove(index, victims)
             self._counts.evicted += len(victims)
 
     def expire(self, index: Index, now: float) -> bool:
@@ -67,7 +91,8 @@ class Room:
         that was enough."""
         if self.limits.ttl_seconds is not None:
             while old := index.leaves_unused_since(now - self.limits.ttl_seconds, _AT_ONCE):
-                self._remove(index, old)
+                with index.transaction():
+                    self._remove(index, old)
                 self._counts.expired += len(old)
         return self.make(index, 0)
 
@@ -75,5 +100,4 @@ class Room:
         keys = [entry.key for entry in entries]
         for key in keys:
             self._folder.remove(key)
-        with index.transaction():
-            index.remove(keys)
+        index.remove(keys)

@@ -14,7 +14,7 @@ from reame_diskkv.days import DayBook
 from reame_diskkv.folder import SHARDS, BlockFolder
 from reame_diskkv.index import Index, IndexBroken, IndexUnusable
 from reame_diskkv.opening import open_index, set_aside
-from reame_diskkv.room import INDEX_GROWTH, Limits, Room
+from reame_diskkv.room import Limits, Room
 from reame_diskkv.session_files import SessionFiles
 from reame_diskkv.sessions import compare
 from reame_diskkv.sweeping import sweep
@@ -128,16 +128,19 @@ class Store:
         if not self.room.make(index, size, block.parent):
             self.counts.too_large += 1
             return None
+        self._with_room(index, lambda: self._write(index, block, parts, raw_bytes), size, block.parent)
+        return parts
+
+    def _with_room(self, index: Index, action: Callable[[], None], size: int = 0, parent: bytes = b"") -> None:
+        """Do something that writes ``size`` bytes and to the index; where the disk is full, once more after
+        evicting others than ``parent``."""
         try:
-            self._write(index, block, parts, raw_bytes)
+            action()
         except (OSError, IndexUnusable) as error:
-            # More than this block needs: the index has to grow, too.
-            enough = 4 * size + INDEX_GROWTH
             if not _disk_full(error):
                 raise
-            self.room.evict(index, enough, block.parent)
-            self._write(index, block, parts, raw_bytes)
-        return parts
+            self.room.evict_from_full_disk(index, 4 * size, parent)
+            action()
 
     def _write(self, index: Index, block: Block, parts: Sequence[Bytes], raw_bytes: int) -> None:
         size = self.folder.write(block.key, parts)
@@ -178,7 +181,8 @@ class Store:
     def attempt(self, action: Callable[[Index], None]) -> bool:
         """Do something with the index that may as well not be done."""
         try:
-            action(self._opened())
+            index = self._opened()
+            self._with_room(index, lambda: action(index))
         except (OSError, IndexUnusable) as error:
             self._fail("index", error)
         except IndexBroken as error:

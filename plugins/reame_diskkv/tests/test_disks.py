@@ -52,6 +52,17 @@ def test_a_full_disk_makes_room_or_pauses_and_recovers(tmp_path: Path) -> None:
         assert each.ask(LONG).usage.computed == 1
 
 
+@pytest.mark.parametrize("kilobytes", range(1900, 2100, 25))
+def test_a_disk_that_fills_up_costs_old_blocks_and_no_new_ones(tmp_path: Path, kilobytes: int) -> None:
+    """Wherever it gets full: even the index can say what was evicted only once that is gone."""
+    with tmpfs(tmp_path / "small", f"{kilobytes}k") as small, server(small / "kv", residents=0) as each:
+        for salt in range(70):
+            each.ask(words(120, salt))
+        assert each.ask(words(120, 69)).usage.computed == 1
+        assert each.counts.evicted
+        assert not each.counts.failures
+
+
 def test_a_read_only_disk_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with tmpfs(tmp_path / "disk", "8m") as disk:
         with server(disk / "kv") as first:
