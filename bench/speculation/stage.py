@@ -30,6 +30,8 @@ class Told:
     """One answer."""
 
     tokens: tuple[int, ...]
+    generated: int
+    """How many tokens that took: one more than ``tokens`` where the model ended the answer."""
     text: str
     decode: float
     """Seconds from the first token to the last."""
@@ -43,7 +45,7 @@ class Told:
     @property
     def rate(self) -> float:
         """Tokens a second after the first ones."""
-        return (len(self.tokens) - self.first) / self.decode if self.decode else float("inf")
+        return (self.generated - self.first) / self.decode if self.decode else float("inf")
 
     @property
     def whole_rate(self) -> float:
@@ -173,7 +175,8 @@ def _heard(stream: EventStream, started: float, watch: Callable[[int], None]) ->
         if isinstance(event, Finished):
             decode = event.timings.decode / 1000
             whole = (event.timings.queued + event.timings.prefill) / 1000 + decode
-            return Told(tuple(tokens), text, decode, whole, dict(event.usage.drafts), first)
+            usage = event.usage
+            return Told(tuple(tokens), usage.completion, text, decode, whole, dict(usage.drafts), first)
     raise RuntimeError(f"an answer broke off after {time.perf_counter() - started:.1f} s")
 
 

@@ -27,7 +27,7 @@ class Run:
     @property
     def tokens(self) -> int:
         """That came with those batches."""
-        return len(self.told.tokens) - self.told.first
+        return self.told.generated - self.told.first
 
 
 def compare(

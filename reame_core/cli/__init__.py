@@ -3,6 +3,7 @@ them, so that ``reame --help`` answers at once."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 from typing import NoReturn
@@ -16,6 +17,8 @@ def main() -> None:
     # A process started with interrupts ignored, as by nohup, keeps ignoring them.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _first_interrupt)
+        # The interpreter takes its handlers away before it is gone: one more would then be a death by signal.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         from reame_core.cli.app import reame
 

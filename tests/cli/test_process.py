@@ -112,6 +112,24 @@ def test_an_interrupt_in_the_middle_of_an_answer(tmp_path: Path) -> None:
     assert (process.returncode, out, error) == (130, b"\n", b"cancelled\n")
 
 
+def test_an_interrupt_while_the_interpreter_goes_away_is_too_late(tmp_path: Path) -> None:
+    program = (
+        "import os, signal\n"
+        "class Last:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGINT): kill(pid, number)\n"
+        "last = Last()\n"
+        "from reame_core.cli import main\n"
+        "main()\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program, "--version"],
+        capture_output=True,
+        cwd=tmp_path,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     with started("talking", tmp_path) as process:
         assert process.stdout is not None
