@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
+from reame_core.doctor.plugins.findings import PACE_US
 from reame_core.doctor.plugins.report import duration
 from reame_core.engine.verification import CoreVerifier
 from reame_core.plugins.manager import PluginManager
 from reame_core.running import announced
 from reame_core.testing import FakeBackend
 from tests.server.fake_model import FakeModel, settings_with
-from tests.server.support import running
+from tests.server.support import PATIENCE, running
 from tests.server.test_plugin_conditions import Oracle
 
 if TYPE_CHECKING:
@@ -56,6 +57,13 @@ from reame_core.plugins.api import RunOption
 def run_options():
     return [RunOption("--{name}", "reame.x", None, "X", "Help.")]
 """
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here is silent or slow because the machine is busy."""
+    monkeypatch.setattr("reame_core.cli.servers.asking.PATIENCE_S", PATIENCE)
+    monkeypatch.setattr("reame_core.doctor.plugins.findings.PACE_US", dict.fromkeys(PACE_US, 1e9))
 
 
 @pytest.fixture(autouse=True)

@@ -20,12 +20,18 @@ from reame_core.cli.servers.ps_command import duration
 from reame_core.errors import InvalidRequest
 from reame_core.running import RunningServer, announced, running_servers
 from tests.server.fake_model import settings_with
-from tests.server.support import chat_body, running
+from tests.server.support import PATIENCE, chat_body, running
 
 if TYPE_CHECKING:
     from click.testing import Result
 
     Invoke = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing here is silent or slow because the machine is busy."""
+    monkeypatch.setattr("reame_core.cli.servers.asking.PATIENCE_S", PATIENCE)
 
 
 @pytest.fixture(autouse=True)
@@ -103,7 +109,8 @@ def test_stats_of_the_only_server(invoke: Invoke, alone: Path) -> None:
         assert fresh.exit_code == 0, fresh.stderr
         assert re.search(r"prompt tokens +none yet\n", fresh.stdout)
         for _ in range(2):
-            answer = httpx.post(server.url + "/v1/chat/completions", json=chat_body("Hi", max_tokens=5))
+            body = chat_body("Hi", max_tokens=5, ignore_eos=True)
+            answer = httpx.post(server.url + "/v1/chat/completions", json=body, timeout=PATIENCE)
             assert answer.status_code == 200
         found = json.loads(invoke("stats", "--json").stdout)
         usage = answer.json()["usage"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import re
 import shutil
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,8 +39,7 @@ def test_nginx(block: Block, server: str, tmp_path: Path) -> None:
 @contextmanager
 def behind_nginx(text: str, server: str, folder: Path) -> Iterator[str]:
     """The address of an nginx with the configuration of a page, without TLS, in front of ``server``."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    port = free_port()
     text = text.replace(SERVER.removeprefix("http://"), server.removeprefix("http://"))
     text, listening = re.subn(r"listen 443 ssl;", f"listen 127.0.0.1:{port};", text)
     assert listening == 1
@@ -51,14 +53,26 @@ def behind_nginx(text: str, server: str, folder: Path) -> Iterator[str]:
         f"events {{}}\nhttp {{ access_log off; {temporary}\n{text}\n}}\n"
     )
     command = ["nginx", "-e", f"{folder}/error.log", "-c", str(configuration)]
-    tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
-    assert tested.returncode == 0, tested.stderr
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
-        transport = httpx.HTTPTransport(retries=8)
-        with httpx.Client(transport=transport, base_url=f"http://127.0.0.1:{port}", timeout=60) as client:
-            client.get("/health")
+        while not listens(port):
+            assert process.poll() is None, (folder / "error.log").read_text()
+            time.sleep(0.01)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait()
+
+
+def free_port() -> int:
+    """One below those that connections of this machine get: nobody takes it before nginx does."""
+    for port in random.sample(range(10_000, 30_000), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no free port below 30,000")
+
+
+def listens(port: int) -> bool:
+    with contextlib.suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False

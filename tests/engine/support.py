@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import count
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 
 from reame_core.engine.backend import OutOfCells, Rows
@@ -415,3 +417,13 @@ class Spied(FakeBackend):
     def decode(self, rows: Rows) -> None:
         self.batches.append(rows)
         super().decode(rows)
+
+
+def repeat_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests without a seed, whose drafts are drawn, draw the same in each run of the tests."""
+    made, numbers = np.random.SeedSequence, count()
+    monkeypatch.setattr(
+        np.random,
+        "SeedSequence",
+        lambda entropy=None: made([1, next(numbers)] if entropy is None else entropy),
+    )

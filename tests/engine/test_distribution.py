@@ -25,7 +25,7 @@ from reame_core.engine.verification import verify_draft
 from reame_core.plugins.api import Draft, DraftPrice, Verdict
 from reame_core.testing import FakeBackend, FakeClock
 from reame_core.testing import fake_vocabulary as vocabulary
-from tests.engine.support import chi_square, engine_on, greedy, hook, play, words
+from tests.engine.support import chi_square, engine_on, greedy, hook, play, repeat_draws, words
 
 DRAWS = 20_000
 ENGINE_DRAWS = 2_000
@@ -282,7 +282,10 @@ class Guesser:
 
 
 @pytest.mark.parametrize("kind", ["proposed", "computed"])
-def test_case_50_an_engine_whose_controller_decides_about_drawn_drafts(kind: str) -> None:
+def test_case_50_an_engine_whose_controller_decides_about_drawn_drafts(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repeat_draws(monkeypatch)
     params = SETTINGS["temperature 1"]
     guesser = Guesser(params)
     clock = FakeClock(lambda rows: 50.0 + rows)

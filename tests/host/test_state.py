@@ -101,7 +101,9 @@ def test_values_that_are_no_json_change_nothing(folder: Path) -> None:
 PUT_MANY = """
 import sys
 from pathlib import Path
+from reame_core.host import state
 from reame_core.host.state import HostState
+state._PATIENCE = 60.0
 for i in range(20):
     HostState(Path(sys.argv[1])).put(f"{sys.argv[2]}{i}", i)
 """
@@ -112,7 +114,9 @@ def put_many(folder: Path, name: str) -> None:
         HostState(folder).put(f"{name}{i}", i)
 
 
-def test_threads_and_processes_lose_nothing(folder: Path) -> None:
+def test_threads_and_processes_lose_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Who has waited for long writes without the lock.
+    monkeypatch.setattr("reame_core.host.state._PATIENCE", 60.0)
     processes = [subprocess.Popen([sys.executable, "-c", PUT_MANY, folder, f"process{n}-"]) for n in range(2)]
     threads = [threading.Thread(target=put_many, args=(folder, f"thread{n}-")) for n in range(2)]
     for thread in threads:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,10 +21,12 @@ from fake_model import FakeModel, settings_with  # type: ignore[import-not-found
 
 
 class SlowBackend(FakeBackend):
-    """Ten milliseconds a batch."""
+    """Ten milliseconds a batch; from the tenth one on it waits for the file that ``GO_ON`` names."""
 
     def decode(self, rows: Rows) -> None:
         time.sleep(0.01)
+        while self.decodes >= 10 and (path := os.environ.get("GO_ON")) and not Path(path).exists():
+            time.sleep(0.01)
         super().decode(rows)
 
 

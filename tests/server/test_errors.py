@@ -13,7 +13,16 @@ import pytest
 
 from reame_core.errors import EngineError
 from reame_core.testing import FakeBackend
-from tests.server.support import FakeModel, GatedBackend, Running, chat_body, content_of, running, settings_with
+from tests.server.support import (
+    PATIENCE,
+    FakeModel,
+    GatedBackend,
+    Running,
+    chat_body,
+    content_of,
+    running,
+    settings_with,
+)
 
 CHAT = "/v1/chat/completions"
 MESSAGES: Any = [{"role": "user", "content": "Say hi"}]
@@ -144,7 +153,8 @@ def test_case_87_a_template_that_refuses_is_a_400() -> None:
         assert error["param"] == "messages"
 
 
-def test_a_failure_at_once_is_a_500_also_for_streams() -> None:
+def test_a_failure_at_once_is_a_500_also_for_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reame_core.server.generation.event_stream.FIRST_EVENT_S", PATIENCE)
     with running(FakeModel(FakeBackend(fail_on=range(100)))) as server:
         for stream in (False, True):
             error = error_of(server.chat(stream=stream), 500)
@@ -230,7 +240,7 @@ def test_a_request_id_of_the_client_is_kept_if_it_is_sound(shared: Running) -> N
 def test_the_openai_client_retries_what_may_succeed_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reame_core.server.state._SOON", 0)  # the client would really wait
     with running(loaded=False) as server:
-        client = server.openai(max_retries=2)
+        client = server.openai(max_retries=10)
         started = threading.Event()
 
         def load_after_the_first_refusal() -> None:

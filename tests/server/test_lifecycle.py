@@ -98,17 +98,19 @@ def streaming(server: Process, **fields: Any) -> Iterator[Iterator[str]]:
         yield lines
 
 
-def test_case_130_running_requests_finish_and_new_ones_are_refused() -> None:
-    with process("grace_s=10") as server:
+def test_case_130_running_requests_finish_and_new_ones_are_refused(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    with process("grace_s=60", GO_ON=str(go_on)) as server:
         server.wait_for("is ready")
         with streaming(server, max_tokens=80) as lines:
             server.send()
             server.wait_for("finishing 1 running")
-            refused = httpx.post(server.url + CHAT, json=chat_body())
+            refused = httpx.post(server.url + CHAT, json=chat_body(), timeout=PATIENCE)
             assert refused.status_code == 503
             assert refused.json()["error"]["code"] == "shutting_down"
-            health = httpx.get(server.url + "/health")
+            health = httpx.get(server.url + "/health", timeout=PATIENCE)
             assert (health.status_code, health.json()["status"]) == (503, "draining")
+            go_on.touch()
             rest = list(lines)
         assert rest[-1] == "data: [DONE]"
         assert server.end() == 0
@@ -140,19 +142,20 @@ def test_case_130_the_second_signal_ends_at_once() -> None:
 def test_case_132_nothing_but_503_while_the_model_is_loaded() -> None:
     with process(mode="hangs") as server:
         server.wait_for("loading fake")
-        for response in (
-            httpx.get(server.url + "/health"),
-            httpx.get(server.url + "/v1/models"),
-            httpx.post(server.url + CHAT, json=chat_body()),
-            httpx.post(server.url + "/tokenize", json={"content": "x"}),
-            # Whether there is such a route is known when the plugins are, and they come with the model.
-            httpx.post(server.url + "/v1/sessions", json={}),
-            httpx.get(server.url + "/v1/anything"),
-        ):
-            assert response.status_code == 503
-            assert response.json()["error"]["code"] == "starting"
-            assert int(response.headers["retry-after"]) > 0
-        assert httpx.get(server.url + "/metrics").status_code == 200
+        with httpx.Client(base_url=server.url, timeout=PATIENCE) as http:
+            for response in (
+                http.get("/health"),
+                http.get("/v1/models"),
+                http.post(CHAT, json=chat_body()),
+                http.post("/tokenize", json={"content": "x"}),
+                # Whether there is such a route is known when the plugins are, and they come with the model.
+                http.post("/v1/sessions", json={}),
+                http.get("/v1/anything"),
+            ):
+                assert response.status_code == 503
+                assert response.json()["error"]["code"] == "starting"
+                assert int(response.headers["retry-after"]) > 0
+            assert http.get("/metrics").status_code == 200
         server.send()
         assert server.end() == 0
 
@@ -184,7 +187,7 @@ def test_case_131_port_0_prints_the_real_port_and_ipv6_works() -> None:
     with process("host=::1") as server:
         server.wait_for("curl http://")
         assert re.fullmatch(r"http://\[::1\]:[1-9]\d+", server.url)
-        assert httpx.get(server.url + "/health").status_code == 200
+        assert httpx.get(server.url + "/health", timeout=PATIENCE).status_code == 200
         text = "".join(server.said)
         for word in ("model", "plugins", "keys", "address", "metrics", "threads"):
             assert re.search(rf"^  {word} +\S", text, re.MULTILINE), word
@@ -200,10 +203,10 @@ def test_case_135_no_key_is_ever_shown(tmp_path: Path) -> None:
         server.wait_for("is ready")
         for key in ("sk-from-a-file", "sk-from-a-variable", "sk-wrong"):
             headers = {"Authorization": f"Bearer {key}"}
-            status = httpx.get(server.url + "/v1/models", headers=headers).status_code
-            assert status == (401 if key == "sk-wrong" else 200)
-            metrics = httpx.get(server.url + "/metrics", headers=headers).text
-            httpx.post(server.url + CHAT, json={"model": "x\ny"}, headers=headers)
+            with httpx.Client(base_url=server.url, headers=headers, timeout=PATIENCE) as http:
+                assert http.get("/v1/models").status_code == (401 if key == "sk-wrong" else 200)
+                metrics = http.get("/metrics").text
+                http.post(CHAT, json={"model": "x\ny"})
         shown = "".join(server.said) + metrics
         command_line = Path(f"/proc/{server.child.pid}/cmdline").read_text()
         assert "sk-" not in shown + command_line

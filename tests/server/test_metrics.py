@@ -46,8 +46,9 @@ def test_case_133_metrics_parse_from_the_first_moment_and_only_grow() -> None:
 
 def test_the_figures_are_those_of_the_answers() -> None:
     with running(FakeModel(FakeBackend(cells=2048))) as server:
-        usages = [server.chat("the same", max_tokens=5, n=n, ignore_eos=True).json() for n in (1, 1, 3)]
-        usages.append(server.complete("x", max_tokens=1).json())
+        options = {"ignore_eos": True, "seed": 1}
+        usages = [server.chat("the same", max_tokens=5, n=n, **options).json() for n in (1, 1, 3)]
+        usages.append(server.complete("x", max_tokens=1, **options).json())
         found = samples(server)
         prompt = sum(usage["usage"]["prompt_tokens"] for usage in usages)
         cached = sum(usage["usage"]["prompt_tokens_details"]["cached_tokens"] for usage in usages)
@@ -81,5 +82,5 @@ def test_responses_are_counted_by_route_not_by_path() -> None:
 def test_two_servers_do_not_mix(n: int) -> None:
     with running() as server:
         for _ in range(n):
-            server.chat(max_tokens=1)
+            server.chat(max_tokens=1, ignore_eos=True)
         assert samples(server)["reame_answers_total", (("finish_reason", "length"),)] == n

@@ -225,11 +225,12 @@ def test_in_a_browser(tmp_path: Path, size: tuple[int, int]) -> None:
         }
         command = [
             "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+            "--disable-dev-shm-usage",
             "--disable-component-update", "--disable-sync", "--no-first-run", "--hide-scrollbars",
             f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={size[0]},{size[1]}",
             "--virtual-time-budget=3000", "--dump-dom", f"--screenshot={picture}", f"{server.url}/",
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         asked = server.metric("reame_http_responses_total", route="/status", status="200")
     assert picture.exists(), done.stderr[-2000:]
     assert asked >= 1

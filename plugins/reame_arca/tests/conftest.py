@@ -11,6 +11,12 @@ from plugins.reame_arca.tests.proxy import Proxy, proxy_to
 from plugins.reame_arca.tests.real_store import RealStore, real_store
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the store may take longer than users would wait."""
+    monkeypatch.setattr("reame_core.engine.restoring.MOST_WAITED_S", 5.0)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[RealStore]:
     """A real store, empty; skipped where none is installed."""

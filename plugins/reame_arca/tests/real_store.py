@@ -118,10 +118,17 @@ def real_store(folder: Path, *arguments: str) -> Iterator[RealStore]:
         store.kill()
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Another one each time: those that were given may not be in use yet."""
+    while True:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port: int = listener.getsockname()[1]
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def wait_until(condition: object, patience: float = PATIENCE) -> None:

@@ -35,7 +35,7 @@ def invoke(store: RealStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("REAME_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "reame.toml").write_text(
-        f'[plugins]\nonly = ["arca"]\n[plugins.arca]\nurl = "{store.url}"\ntimeout_ms = 500\n'
+        f'[plugins]\nonly = ["arca"]\n[plugins.arca]\nurl = "{store.url}"\ntimeout_ms = 5000\n'
     )
 
     def invoke(*arguments: str, stdin: str | None = None) -> Result:

@@ -36,7 +36,7 @@ class Everything:
         self.manager = PluginManager(builtins=(*chosen, *BUILT_IN_PLUGINS), entry_points=[])
         backend = FakeBackend(cells=1024)
         tables: dict[str, dict[str, object]] = {
-            "arca": {"url": url, "timeout_ms": 500, **arca},
+            "arca": {"url": url, "timeout_ms": 5000, **arca},
             "diskkv": {"folder": str(folder / "blocks"), "block_tokens": 16, "min_tokens": 4},
             "palimpsest": {"folder": str(folder / "archive")},
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 LOSSES = {
     "deleted": lambda path: path.unlink(),
     "empty": lambda path: path.write_bytes(b""),
-    "garbage": lambda path: path.write_bytes(os.urandom(9000)),
+    "garbage": lambda path: path.write_bytes(random.Random(1).randbytes(9000)),
     "cut off": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
     "a folder": lambda path: (path.unlink(), path.mkdir()),
     "a link": lambda path: (path.unlink(), path.symlink_to("/dev/null")),
@@ -87,8 +87,9 @@ def test_an_index_that_breaks_in_the_middle_is_made_anew(make: Make) -> None:
     store.store._opened().run("PRAGMA wal_checkpoint(TRUNCATE)")
     store.store.close()
     data = bytearray(index.read_bytes())
+    noise = random.Random(1)
     for page in range(4096, len(data) - 4096, 4096 * 3):
-        data[page : page + 4096] = os.urandom(4096)
+        data[page : page + 4096] = noise.randbytes(4096)
     index.write_bytes(data)
     for start in range(3000, 3400, 4):
         store.put(range(start, start + 4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def evicts_nothing(store: TestStore) -> bool:
 LOSSES = {
     "none": lambda path: None,
     "deleted": lambda path: path.unlink(),
-    "garbage": lambda path: path.write_bytes(os.urandom(9000)),
+    "garbage": lambda path: path.write_bytes(random.Random(1).randbytes(9000)),
     "of a later version": lambda path: _set_version(path, 99),
 }
 
@@ -135,7 +136,7 @@ def test_a_damaged_file_is_no_session(reopened: Open, damage: str) -> None:
     data = bytearray(first.read_bytes())
     data[len(data) // 2] ^= 1
     contents = {"a flipped bit": bytes(data), "cut": data[:-3], "empty": b"", "swapped": second.read_bytes()}
-    first.write_bytes(contents.get(damage, os.urandom(200)))
+    first.write_bytes(contents.get(damage, random.Random(2).randbytes(200)))
     (store.path / "index.db").unlink()
     store, sessions = reopened()
     assert len(sessions.all_of("alice")) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from tests.engine.support import (
     hook,
     plain,
     play,
+    repeat_draws,
     run,
     sampled,
     step,
@@ -262,13 +262,7 @@ SAMPLINGS = {"greedy": SamplingParams(), "drawn": SamplingParams(temperature=0.5
 
 @pytest.fixture
 def repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Requests without a seed, whose drafts are drawn, draw the same in each run of the tests."""
-    made, numbers = np.random.SeedSequence, count()
-    monkeypatch.setattr(
-        np.random,
-        "SeedSequence",
-        lambda entropy=None: made([1, next(numbers)] if entropy is None else entropy),
-    )
+    repeat_draws(monkeypatch)
 
 
 @pytest.mark.usefixtures("repeatable")

@@ -20,6 +20,7 @@ from plugins.reame_palimpsest.tests.support import TOKENIZER, random_generations
 SOME = random_generations(8)
 MANY = random_generations(400, seed=5)
 ROOT = Path(__file__).parents[3]
+NOISE = random.Random(1).randbytes(4096)
 
 
 def filled(folder: Path, files: int = 2) -> list[Path]:
@@ -60,7 +61,7 @@ def test_a_damaged_segment_costs_itself(tmp_path: Path, caplog: pytest.LogCaptur
 
 
 @pytest.mark.parametrize("suffix", [".seg", ".log"])
-@pytest.mark.parametrize("content", [b"", b"garbage" * 99, os.urandom(4096), b"RPALSEG1", b"RPALLOG1"])
+@pytest.mark.parametrize("content", [b"", b"garbage" * 99, NOISE, b"RPALSEG1", b"RPALLOG1"])
 def test_garbage_is_ignored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, suffix: str, content: bytes
 ) -> None:
@@ -201,7 +202,7 @@ class TestRefusingDisk:
 
 
 WRITER = """
-import sys
+import sys, time
 from pathlib import Path
 from plugins.reame_palimpsest.tests.shelves import small
 from plugins.reame_palimpsest.tests.support import random_generations
@@ -209,6 +210,7 @@ opened = small(Path(sys.argv[1]))
 for number, each in enumerate(random_generations(400, seed=5)):
     opened.add(each)
     print(number, flush=True)
+time.sleep(600)
 """
 
 

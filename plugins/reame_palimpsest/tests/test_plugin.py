@@ -209,12 +209,13 @@ class TestArchive:
         assert archive.counts.stored == 9
         assert [each.levelno for each in caplog.records] == [logging.ERROR]
 
-    def test_many_tenants(self, tmp_path: Path) -> None:
+    def test_many_tenants(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("reame_palimpsest.archive._PATIENCE_AT_END", 300)
         archive = self.archive(tmp_path)
         archive.start()
         for number in range(80):
             archive.store(f"tenant {number}", SOME[number % 10])
-        assert archive.flush()
+        assert archive.flush(300)
         view = archive.view("tenant 79")
         assert view is not None
         assert view.answer(SOME[9].prompt_key, 1, SOME[9].answer[:0]) is not None

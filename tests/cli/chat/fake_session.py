@@ -10,7 +10,7 @@ from reame_core.models.chat_template import ChatTemplate
 from reame_core.models.prompt import chat_tokens
 from reame_core.plugins.built_in import BUILT_IN_PLUGINS
 from reame_core.plugins.manager import PluginManager
-from reame_core.testing import FakeBackend
+from reame_core.testing import FakeBackend, FakeClock
 
 if TYPE_CHECKING:
     from reame_core.engine.event_stream import EventStream
@@ -25,7 +25,9 @@ class FakeSession:
     def __init__(self, backend: FakeBackend, context: int) -> None:
         plugins = PluginManager(builtins=BUILT_IN_PLUGINS, entry_points=[])
         options = EngineOptions(context_length=context, parallel=1, max_rows=backend.info.max_rows)
-        self.worker = EngineWorker(Engine(backend, options, plugins.engine_hooks()))
+        # On real time a slow moment teaches the engine to add rows to its batches, and tests count those.
+        clock = backend.clock = backend.clock or FakeClock()
+        self.worker = EngineWorker(Engine(backend, options, plugins.engine_hooks(), clock))
         self.info = backend.info
         self.description = {"threads": "1"}
         self._backend = backend

@@ -34,7 +34,7 @@ def serving(
     """A server with the plugin, its options ``arca``, and ``others``."""
     backend = FakeBackend(cells=4096)
     manager = PluginManager(builtins=(("arca", Arca()), *others, *BUILT_IN_PLUGINS), entry_points=[])
-    options: dict[str, dict[str, object]] = {"arca": {"url": store.url, "timeout_ms": 1000, **(arca or {})}}
+    options: dict[str, dict[str, object]] = {"arca": {"url": store.url, "timeout_ms": 10_000, **(arca or {})}}
     manager.startup(
         lambda plugin: PluginContext(
             backend.info,

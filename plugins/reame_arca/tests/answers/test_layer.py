@@ -29,7 +29,9 @@ NAMESPACE = {"model": "m", "weight_buffers": "repacked", "flash_attention": "on"
 class Server:
     """One server's part."""
 
-    def __init__(self, url: str, namespace: dict[str, str] = NAMESPACE, **options: Any) -> None:
+    def __init__(
+        self, url: str, namespace: dict[str, str] = NAMESPACE, *, lease_s: float = 100, **options: Any
+    ) -> None:
         self.clock = FakeClock()
         chosen = Options(url=url, **{"timeout_ms": 2000, **options})
         self.store = Store.at(chosen)
@@ -42,7 +44,7 @@ class Server:
             100,
             clock=self.clock,
             wall_clock=self.clock,
-            leases=Leases(self.store, 0.3),
+            leases=Leases(self.store, lease_s),
         )
 
     def ask(self, request: Request = REQUEST, **more: Any) -> tuple[Question, object]:
@@ -196,7 +198,7 @@ def test_a_given_up_answer_is_computed_by_the_next(server: Make) -> None:
 
 
 def test_a_lock_lasts_while_it_is_held_and_ends_with_its_holder(server: Make, store: RealStore) -> None:
-    one, two = server(), server()
+    one, two = server(lease_s=1.5), server()
     question, _ = one.ask()
     with store.client() as client:
         [lock] = store.names("*:lock")

@@ -43,7 +43,7 @@ def served(model: Path, store: RealStore, home: Path) -> Iterator[Member]:
     """``reame serve`` with this plugin and the one for structure."""
     settings = home / "reame.toml"
     settings.write_text(
-        f'[plugins]\nonly = ["arca", "suggeritore"]\n[plugins.arca]\nurl = "{store.url}"\ntimeout_ms = 1000\n'
+        f'[plugins]\nonly = ["arca", "suggeritore"]\n[plugins.arca]\nurl = "{store.url}"\ntimeout_ms = 10000\n'
         "[server]\nport = 0\nany_model = true\n[engine]\ntune = false\n[model]\ncontext_length = 1024\n"
     )
     command = [sys.executable, "-m", "reame_core", "serve", str(model), "--config", str(settings)]

@@ -105,7 +105,7 @@ class Soak:
 
 
 def test_nothing_is_lost_and_nothing_is_wrong(store: RealStore) -> None:
-    with fleet(2, store.url, timeout_ms=50) as members:
+    with fleet(2, store.url, timeout_ms=200) as members:
         soak = Soak(members)
         asyncio.run(soak.run(store))
         assert not soak.wrong

@@ -28,7 +28,7 @@ class Member:
         self, folder: Path, url: str, arca: dict[str, Any], *, measured: bool = False, **arguments: Any
     ) -> None:
         # On a busy machine an answer may take longer than any limit one would set.
-        self.options = Options(url=url, **{"timeout_ms": 500, "patience_ms": 2000, **arca})
+        self.options = Options(url=url, **{"timeout_ms": 5000, "patience_ms": 5000, **arca})
         self.store = Store.at(self.options)
         self.store.breaker = CircuitBreaker(monotonic, pause_s=0.02)
         secret = self.options.read_secret()

@@ -30,7 +30,7 @@ class Member:
     def __init__(
         self, folder: Path, url: str, arca: dict[str, Any], *, tokenizer: str = "fake", model: str = "fake"
     ) -> None:
-        self.options = Options(url=url, **{"timeout_ms": 500, "patience_ms": 1000, **arca})
+        self.options = Options(url=url, **{"timeout_ms": 5000, "patience_ms": 5000, **arca})
         self.store = Store.at(self.options)
         self.store.breaker = CircuitBreaker(monotonic, pause_s=0.02)
         secret = self.options.read_secret()

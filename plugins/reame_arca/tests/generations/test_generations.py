@@ -70,7 +70,7 @@ def test_who_comes_later_gets_what_there_is(members: Any) -> None:
         first.ask(number(salt))
     second = members("b")
     second.holds(2 * BATCH + 5)
-    assert second.count("archived") == 2 * BATCH + 5
+    wait_until(lambda: second.count("archived") == 2 * BATCH + 5)
 
 
 def test_three_servers_and_nobody_has_anything_twice(members: Any) -> None:
@@ -80,7 +80,7 @@ def test_three_servers_and_nobody_has_anything_twice(members: Any) -> None:
     for each in everyone:
         each.holds(9)
         wait_until(lambda each=each: each.count("own") == 3)
-        assert each.count("archived") == 6
+        wait_until(lambda each=each: each.count("archived") == 6)
 
 
 def test_what_came_from_others_is_not_published_again(members: Any, store: RealStore) -> None:
@@ -101,7 +101,7 @@ def test_a_restart_goes_on_where_it_was(tmp_path: Path, store: RealStore) -> Non
         first.ask(number(1))
         with member(tmp_path / "b", store.url) as second:
             second.holds(2)
-            assert second.count("archived") == 1
+            wait_until(lambda second=second: second.count("archived") == 1)
             assert second.count("known or foreign") == 0
     [file] = tmp_path.glob("b/*/arca-*.position")
     assert file.stat().st_mode & 0o777 == 0o600

@@ -49,7 +49,7 @@ class Server:
         def now() -> float:
             return self.clock.now
 
-        leases = Leases(self.store, 0.3)
+        leases = Leases(self.store, 100)
         self.answers = Answers(
             chosen, self.store, space, {"model": "m"}, 100, clock=now, wall_clock=now, leases=leases
         )
@@ -227,7 +227,7 @@ def test_nothing_is_kept_of_what_nobody_answers(server: Make, store: RealStore) 
     for answer in (None, [replace(ANSWER[0], reason="length")]):
         question, _ = one.ask(ASKED)
         one.service.keep(question, answer)
-    assert one.store.flush(20)
+        assert one.store.flush(20)
     assert not store.names("reame:similar:*")
 
 

@@ -29,11 +29,12 @@ def noted(answer: dict[str, Any]) -> dict[str, Any]:
     return note
 
 
-def until_published(store: RealStore, count: int) -> None:
+def until_published(store: RealStore, question: str) -> None:
     def published() -> bool:
         names = store.names("reame:similar:*")
         with store.client() as client:
-            return sum(client.xlen(name) for name in names) >= count
+            entries = [entry for name in names for _, entry in client.xrange(name)]
+        return any(question.encode() in value for entry in entries for value in entry.values())
 
     wait_until(published)
 
@@ -42,7 +43,7 @@ def test_two_servers(servers: Ground) -> None:
     store, (one, two) = servers
     computed = one.chat(ASKED)
     assert not noted(computed)
-    until_published(store, 1)
+    until_published(store, ASKED)
 
     response = two.http.post(CHAT, json=chat_body(SIMILAR))
     answer = response.json()
@@ -92,5 +93,5 @@ def test_the_store_goes_and_comes_back(servers: Ground) -> None:
         lambda: one.metric("reame_arca_store_available") == two.metric("reame_arca_store_available") == 1
     )
     two.chat("Which cup?")
-    until_published(store, 1)
+    until_published(store, "Which cup?")
     assert noted(one.chat("which CUP")).get("question") == "Which cup?"
