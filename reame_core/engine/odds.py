@@ -24,6 +24,9 @@ _BELIEFS = (0.25, 0.5, 0.75, 0.98)
 _SURE, _KNOWS = 3, 4
 _PRIOR_LONG, _PRIOR_LONG_AND_SURE = 0.75, 0.95
 """What is known by 32 tokens or more was said before, and where the source is sure as well, in this place."""
+_PRIOR_RULE = 0.9
+"""What a source knows that has not matched any text follows from a rule, as what a schema forces does. Of that
+there is too little in an answer to wait until it has been seen to be right."""
 _GENERAL_MEMORY = 0.995
 _LATE_MEMORY = 0.85
 _LATE_MOST = 32.0
@@ -84,6 +87,8 @@ def bucket(draft: Draft, *, sampled: bool = False) -> Kind:
 
 def _prior(kind: Kind) -> float:
     """The chance of a token before anything was seen of its kind."""
+    if not kind.match and kind.belief >= _KNOWS:
+        return _PRIOR_RULE
     if kind.match < _LONG_MATCH:
         return _PRIOR_SAMPLED if kind.sampled else _PRIOR
     return _PRIOR_LONG_AND_SURE if kind.belief >= _SURE else _PRIOR_LONG

@@ -12,6 +12,7 @@ cost time of their own are asked only where that pays: see ``computed_drafts``.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from collections.abc import Sequence as Many
@@ -115,9 +116,11 @@ class Speculation:
         started = self.clock()
         draft = self.ask(source, sequence, limit)
         spent = 1000 * (self.clock() - started)
+        begins = not self.records.track(source, sequence).decisions.asked
         self.records.asked(source, [sequence], [draft], spent)
-        before = self._propose_ms.get(source, spent)
-        self._propose_ms[source] = before * _PROPOSE_MEMORY + spent * (1 - _PROPOSE_MEMORY)
+        if not begins:  # in which a source reads the prompt
+            before = self._propose_ms.get(source, spent)
+            self._propose_ms[source] = before * _PROPOSE_MEMORY + spent * (1 - _PROPOSE_MEMORY)
         return draft
 
     def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, attended: Attended) -> Gain | None:
@@ -137,6 +140,8 @@ class Speculation:
         self.records.keep_unpaid(bid.sequence, bid.proposal)
         track = self.records.track(bid.proposal.source, bid.sequence)
         base = self.cost.estimate(1) or 0.0
-        if rests and self._propose_ms.get(bid.proposal.source, 0.0) > CHEAP * base:
-            track.rest = track.patience
+        times_cheap = self._propose_ms.get(bid.proposal.source, 0.0) / (CHEAP * base) if base else 0.0
+        if rests and times_cheap > 1:
+            # No longer than it takes for asking to be cheap: what comes next may be all that it is good for.
+            track.rest = min(track.patience, math.ceil(2 * times_cheap))
             track.patience = min(LONGEST_REST, 2 * track.patience)

@@ -143,6 +143,39 @@ def test_a_source_that_takes_long_to_ask_is_left_alone_where_it_does_not_pay() -
     assert plain.seconds / setting.seconds > 0.85
 
 
+def test_a_source_that_takes_a_moment_to_ask_is_heard_when_it_knows_something() -> None:
+    """Ten tokens of each twenty follow from a rule; what it guesses of the others is wrong."""
+    setting = Setting(lambda rows: 40.0 + 10.0 * rows)
+    knowing, guessing = setting.knowing(), setting.knowing(lambda at: False)
+
+    def propose(sequence: Any, limit: int) -> Draft:
+        setting.clock.now += 0.0011
+        at = (len(sequence.tokens) - sequence.prompt_length) % 20
+        if at >= 10:
+            return replace(guessing(sequence, min(limit, 3)), match_length=2)
+        known = knowing(sequence, min(limit, 10 - at))
+        return replace(known, match_length=None, confidence=1.0, label="rule")
+
+    [answer] = setting.run(propose)
+    drafted, accepted = answer.usage.drafts["s0"]
+    assert accepted > LENGTH / 3
+    assert drafted - accepted < LENGTH / 30
+
+
+def test_reading_a_prompt_is_not_what_asking_takes() -> None:
+    setting = Setting(flat)
+    knowing = setting.knowing(lambda at: at >= 40)
+    begun: list[int] = []
+
+    def propose(sequence: Any, limit: int) -> Draft:
+        setting.clock.now += 0.0 if begun else 10.0
+        begun.append(1)
+        return knowing(sequence, limit)
+
+    setting.run(propose)
+    assert setting.engine.steps < 80, "it rested for its first moment"
+
+
 def test_a_known_answer_starts_with_the_prompt_s_own_batch() -> None:
     setting = Setting(flat)
     setting.run(setting.knowing())
@@ -223,6 +256,14 @@ def test_what_is_known_by_a_long_match_is_believed_sooner() -> None:
         for length, confidence in ((31, 1.0), (32, 0.6), (32, 0.9))
     ]
     assert chances == pytest.approx([0.6, 0.75, 0.95])
+
+
+def test_what_follows_from_a_rule_is_believed_at_once() -> None:
+    odds = SourceOdds()
+    rule, guess = bucket(Draft([1], confidence=1.0)), bucket(Draft([1], confidence=0.9))
+    assert (odds.chance(rule), odds.chance(guess)) == pytest.approx((0.9, 0.6))
+    odds.observe(rule, 0, rejected=True)
+    assert odds.chance(rule) < 0.75
 
 
 def test_a_sequence_s_late_record_soon_outweighs_the_general_opinion() -> None:
