@@ -31,7 +31,7 @@ class Told:
 
     tokens: tuple[int, ...]
     generated: int
-    """How many tokens that took: one more than ``tokens`` where the model ended the answer."""
+    """Tokens that the model generated, also those that were not delivered, as the one that ends an answer."""
     text: str
     decode: float
     """Seconds from the first token to the last."""
@@ -39,6 +39,8 @@ class Told:
     """Seconds from submission to the end."""
     drafts: Mapping[str, tuple[int, int]]
     """(drafted, accepted) tokens by source."""
+    asking: float
+    """Seconds that sources were asked for drafts."""
     first: int
     """Tokens that came first, with the last batch of the prompt: one, or as many as were drafted for it."""
 
@@ -50,7 +52,7 @@ class Told:
     @property
     def whole_rate(self) -> float:
         """Tokens a second of the whole request."""
-        return len(self.tokens) / self.whole
+        return self.generated / self.whole
 
     @property
     def accepted(self) -> int:
@@ -176,7 +178,9 @@ def _heard(stream: EventStream, started: float, watch: Callable[[int], None]) ->
             decode = event.timings.decode / 1000
             whole = (event.timings.queued + event.timings.prefill) / 1000 + decode
             usage = event.usage
-            return Told(tuple(tokens), usage.completion, text, decode, whole, dict(usage.drafts), first)
+            asking = sum(decisions.milliseconds for decisions in usage.decisions.values()) / 1000
+            drafts = dict(usage.drafts)
+            return Told(tuple(tokens), usage.completion, text, decode, whole, drafts, asking, first)
     raise RuntimeError(f"an answer broke off after {time.perf_counter() - started:.1f} s")
 
 

@@ -32,8 +32,9 @@ class Run:
 
 def compare(
     stage: Stage, result: Result, questions: Sequence[str], tokens: int, target: Target, share: Target | None
-) -> None:
-    """Each question once with and once without drafts. ``share`` is of what the cost of batches allows."""
+) -> list[Run]:
+    """Each question once with and once without drafts; those with. ``share`` is of what the cost of batches
+    allows."""
     runs: dict[bool, list[Run]] = {True: [], False: []}
     with archive_folder() as folder, stage.session(folder, plugins=(PLUGIN,)) as talk:
         backend = cast(LlamaBackend, talk.session.worker.engine.backend)
@@ -60,6 +61,7 @@ def compare(
         Figure.of("without drafts", [each.told.rate for each in plain], "tokens/s"),
     ]
     _note(result, plain, drafted, costs)
+    return drafted
 
 
 def _answer(talk: Talk, spy: DecodeSpy, question: str, tokens: int, *, drafts: bool) -> Run:

@@ -18,6 +18,7 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _first_interrupt)
         # The interpreter takes its handlers away before it is gone: one more would then be a death by signal.
+        # The price: if it hangs from then on, nobody can interrupt it.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
         from reame_core.cli.app import reame

@@ -34,6 +34,8 @@ LONGEST_REST = 64
 CHEAP = 0.01
 """Share of a one-row batch that asking a source may take without being worth a thought."""
 _PROPOSE_MEMORY = 0.9
+_OUTLIER = 4.0
+"""Times its usual time that one answer of a source counts for at most."""
 _UNMEASURED = 1.0
 """Milliseconds of any batch, where drafts are not priced and nothing was measured."""
 
@@ -118,10 +120,16 @@ class Speculation:
         spent = 1000 * (self.clock() - started)
         begins = not self.records.track(source, sequence).decisions.asked
         self.records.asked(source, [sequence], [draft], spent)
-        if not begins:  # in which a source reads the prompt
-            before = self._propose_ms.get(source, spent)
-            self._propose_ms[source] = before * _PROPOSE_MEMORY + spent * (1 - _PROPOSE_MEMORY)
+        if not begins:
+            self._learn_pace(source, spent)
         return draft
+
+    def _learn_pace(self, source: str, spent: float) -> None:
+        """Asking ``source`` took so many milliseconds. How long it takes to read a prompt, which some do later
+        than when they are asked for the first time, says little of that."""
+        before = self._propose_ms.get(source, spent)
+        fresh = min(spent, _OUTLIER * before) if before else spent
+        self._propose_ms[source] = before * _PROPOSE_MEMORY + fresh * (1 - _PROPOSE_MEMORY)
 
     def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, attended: Attended) -> Gain | None:
         """Give rows to the tokens with the best chances: as many as give the most tokens per millisecond, or

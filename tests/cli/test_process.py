@@ -125,6 +125,7 @@ def test_an_interrupt_while_the_interpreter_goes_away_is_too_late(tmp_path: Path
         [sys.executable, "-c", program, "--version"],
         capture_output=True,
         cwd=tmp_path,
+        timeout=60,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert (ran.returncode, ran.stderr) == (0, b"")

@@ -162,14 +162,16 @@ def test_a_source_that_takes_a_moment_to_ask_is_heard_when_it_knows_something() 
     assert drafted - accepted < LENGTH / 30
 
 
-def test_reading_a_prompt_is_not_what_asking_takes() -> None:
+@pytest.mark.parametrize("late", [1, 5])
+def test_reading_a_prompt_is_not_what_asking_takes(late: int) -> None:
+    """Nor is it where a source reads it only later."""
     setting = Setting(flat)
     knowing = setting.knowing(lambda at: at >= 40)
     begun: list[int] = []
 
     def propose(sequence: Any, limit: int) -> Draft:
-        setting.clock.now += 0.0 if begun else 10.0
         begun.append(1)
+        setting.clock.now += 10.0 if len(begun) == late else 0.0001
         return knowing(sequence, limit)
 
     setting.run(propose)

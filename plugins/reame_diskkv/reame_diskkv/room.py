@@ -12,8 +12,6 @@ from reame_diskkv.index import Entry, Index
 INDEX_GROWTH = 128 << 10
 """More than the index grows by adding one block."""
 _AT_ONCE = 16
-_BYTES_AT_ONCE = 64 << 20
-"""Evicted in one transaction: others that write to the index wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +44,27 @@ class Room:
         """Evict ``size`` bytes of the blocks that were not used for longest, but never ``parent``; whether
         there were so many."""
         while size > 0:
-            freed = self._evict_at_once(index, min(size, _BYTES_AT_ONCE), parent)
-            if not freed:
+            victims = self._victims(index, size, parent)
+            if not victims:
                 return False
-            size -= freed
+            size -= sum(entry.file_bytes for entry in victims)
+            self._remove(index, victims)
+            self._counts.evicted += len(victims)
         return True
 
     def evict_from_full_disk(self, index: Index, size: int, parent: bytes = b"") -> None:
-        """Evict ``size`` bytes where not even the index can grow: it has to say what was evicted."""
-        # A transaction writes each page of the index at most once, and it is written after the files are gone.
-        self._evict_at_once(index, size + index.own_bytes + INDEX_GROWTH, parent)
-
-    def _evict_at_once(self, index: Index, size: int, parent: bytes) -> int:
-        """Evict in one transaction; how many bytes that were, perhaps less than ``size``."""
-        freed = count = 0
+        """Evict ``size`` bytes where not even the index can grow, which has to say what was evicted: all in one
+        transaction, that is written when the files are gone."""
+        # Each page of the index is written once.
+        wanted = size + index.own_bytes + INDEX_GROWTH
+        count = 0
         with index.transaction():
-            while freed < size and (victims := self._victims(index, size - freed, parent)):
-                freed += sum(entry.file_bytes for entry in victims)
+            while wanted > 0 and (victims := self._victims(index, wanted, parent)):
+                # An earlier attempt that failed has left entries without files.
+                wanted -= sum(entry.file_bytes for entry in victims if self._folder.remove(entry.key))
+                index.remove([entry.key for entry in victims])
                 count += len(victims)
-                self._remove(index, victims)
         self._counts.evicted += count
-        return freed
 
     def _victims(self, index: Index, size: int, parent: bytes) -> list[Entry]:
         """The first to go, no more than for ``size`` bytes."""
@@ -82,8 +80,7 @@ class Room:
     def evict_all(self, index: Index) -> None:
         """Remove all blocks that nobody keeps."""
         while victims := index.leaves(256):
-            with index.transaction():
-                self._remove(index, victims)
+            self._remove(index, victims)
             self._counts.evicted += len(victims)
 
     def expire(self, index: Index, now: float) -> bool:
@@ -91,8 +88,7 @@ class Room:
         that was enough."""
         if self.limits.ttl_seconds is not None:
             while old := index.leaves_unused_since(now - self.limits.ttl_seconds, _AT_ONCE):
-                with index.transaction():
-                    self._remove(index, old)
+                self._remove(index, old)
                 self._counts.expired += len(old)
         return self.make(index, 0)
 
@@ -100,4 +96,5 @@ class Room:
         keys = [entry.key for entry in entries]
         for key in keys:
             self._folder.remove(key)
-        index.remove(keys)
+        with index.transaction():
+            index.remove(keys)

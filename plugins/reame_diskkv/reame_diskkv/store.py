@@ -50,6 +50,8 @@ class Store:
         self._paused_until = float("-inf")
         self._warned: set[str] = set()
         self._next_shard = 0
+        self._compared = False
+        """Whether index and files have been compared to the end."""
         self._latest = 0.0
         self._days = DayBook(counts)
         self.written: Callable[[Block, Sequence[Bytes]], None] | None = None
@@ -125,22 +127,26 @@ class Store:
             return None
         parts = made()
         size = sum(map(len, parts))
-        if not self.room.make(index, size, block.parent):
+        try:
+            fits = self._write_within_limit(index, block, parts, raw_bytes)
+        except (OSError, IndexUnusable) as error:
+            # What sessions keep is known to the index once it has been compared with the files.
+            if not (_disk_full(error) and self._compared):
+                raise
+            # More than this block needs: the next ones need as much.
+            self.room.evict_from_full_disk(index, 4 * size, block.parent)
+            fits = self._write_within_limit(index, block, parts, raw_bytes)
+        if not fits:
             self.counts.too_large += 1
             return None
-        self._with_room(index, lambda: self._write(index, block, parts, raw_bytes), size, block.parent)
         return parts
 
-    def _with_room(self, index: Index, action: Callable[[], None], size: int = 0, parent: bytes = b"") -> None:
-        """Do something that writes ``size`` bytes and to the index; where the disk is full, once more after
-        evicting others than ``parent``."""
-        try:
-            action()
-        except (OSError, IndexUnusable) as error:
-            if not _disk_full(error):
-                raise
-            self.room.evict_from_full_disk(index, 4 * size, parent)
-            action()
+    def _write_within_limit(self, index: Index, block: Block, parts: Sequence[Bytes], raw_bytes: int) -> bool:
+        """Whether there is room for it."""
+        if not self.room.make(index, sum(map(len, parts)), block.parent):
+            return False
+        self._write(index, block, parts, raw_bytes)
+        return True
 
     def _write(self, index: Index, block: Block, parts: Sequence[Bytes], raw_bytes: int) -> None:
         size = self.folder.write(block.key, parts)
@@ -178,12 +184,15 @@ class Store:
 
     # Keeping house
 
-    def attempt(self, action: Callable[[Index], None]) -> bool:
-        """Do something with the index that may as well not be done."""
+    def attempt(self, action: Callable[[Index], None], *, pauses: bool = True) -> bool:
+        """Do something with the index that may as well not be done: nothing is evicted for it. Whether it was
+        done. Trouble ``pauses`` storing, or that of a full disk does not: ``put`` may still make room."""
         try:
-            index = self._opened()
-            self._with_room(index, lambda: action(index))
+            action(self._opened())
         except (OSError, IndexUnusable) as error:
+            if not pauses and _disk_full(error):
+                self.counts.failures["index"] += 1
+                return False
             self._fail("index", error)
         except IndexBroken as error:
             self._begin_anew(error)
@@ -207,12 +216,12 @@ class Store:
             )
 
         if not self.paused:
-            self.attempt(write)
+            self.attempt(write, pauses=False)
 
     def tally(self) -> None:
         """Add what has been counted since the last time to the figures of the day."""
         if self._days.has_news and not self.paused:
-            self.attempt(lambda index: self._days.write(index, self._wall()))
+            self.attempt(lambda index: self._days.write(index, self._wall()), pauses=False)
 
     def used(self, stamps: Mapping[bytes, float]) -> None:
         """Remember when blocks were used."""
@@ -222,10 +231,12 @@ class Store:
                 index.stamp(stamps.items())
 
         if stamps and not self.paused:
-            self.attempt(write)
+            self.attempt(write, pauses=False)
 
     def expire(self) -> None:
         """Remove what was not used for longer than the limit says, and what is above the size limit."""
+        if self.swept and not self._compared and not self.paused:
+            self._next_shard = 0  # the comparison broke off: again
 
         def expire(index: Index) -> None:
             if not self.room.expire(index, self._wall()):
@@ -237,9 +248,9 @@ class Store:
 
         self.attempt(expire)
 
-    def find_sessions(self) -> None:
-        """Make the index say of sessions what their files say."""
-        self.attempt(lambda index: compare(index, self.sessions))
+    def find_sessions(self) -> bool:
+        """Make the index say of sessions what their files say; whether it does."""
+        return self.attempt(lambda index: compare(index, self.sessions))
 
     def sweep_step(self) -> bool:
         """Compare one more folder with the index; whether there is more to do."""
@@ -255,7 +266,7 @@ class Store:
         self._next_shard += 1
         if self._next_shard == SHARDS:
             # Once more, for now their blocks have been found. What they keep stays.
-            self.find_sessions()
+            self._compared = self.find_sessions()
             self.expire()
             return False
         return True
@@ -270,7 +281,7 @@ class Store:
             self._index = open_index(self.folder.path, self._warn)
             self._latest = max(self._latest, self._index.latest_stamp())
             self.generation += 1
-            self._next_shard = 0
+            self._next_shard, self._compared = 0, False
         return self._index
 
     def _begin_anew(self, error: IndexBroken) -> None:

@@ -31,7 +31,8 @@ class Draft:
     draws, by what the distribution looks like, but must not drop tokens, or whole drafts, by what was drawn: in
     place of those it drops the target draws anew, so that those it keeps would come too often."""
     confidence: float | None = None
-    """What the source believes about each token, 0 to 1."""
+    """What the source believes about each token, 0 to 1. From 0.98 on, without a ``match_length``, it says that
+    the tokens follow from a rule: the core then believes it before it has seen anything of it."""
     match_length: int | None = None
     """For drafts that were looked up: how many of the latest tokens led there. Drafts with longer matches are
     judged apart from those with shorter ones."""

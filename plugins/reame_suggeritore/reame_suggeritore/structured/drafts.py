@@ -62,13 +62,14 @@ def draft_for(sequence: SequenceView, limit: int, tokenizer: Tokenizer) -> Draft
     constraint = sequence.constraint
     if not isinstance(constraint, GrammarConstraint):
         return None
+    guide = constraint.guide
+    if guide is None and constraint.is_json:
+        # Also where something is forced: the first time, which reads the prompt, is not what asking takes.
+        guide = constraint.guide = Guide(sequence, tokenizer)
     if tokens := constraint.forced():
         return Draft(tokens[:limit], confidence=1.0, label="forced")
-    if not constraint.is_json:
-        return None
-    guide = constraint.guide
     if guide is None:
-        guide = constraint.guide = Guide(sequence, tokenizer)
+        return None
     guide.follow(sequence)
     draft = guide.propose(constraint)
     return draft.shortened(limit) if draft is not None else None
