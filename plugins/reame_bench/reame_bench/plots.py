@@ -83,11 +83,15 @@ def _curve(units: list[Unit], path: Path) -> None:
         ("CPU-s", "CPU-seconds"),
     )
     for axis, (key, label) in zip(axes, panels, strict=True):
-        for colour, (name, each) in zip(_COLOURS, _first_rounds(units).items(), strict=False):
+        curves = list(zip(_COLOURS, _first_rounds(units).items(), strict=False))
+        # A first pass that time has cut short ends where no other does.
+        same = len({len(each.curves.get(key, [])) for _, (_, each) in curves}) == 1
+        for colour, (name, each) in curves:
             first, again = each.curves.get(key, []), each.curves.get(f"again {key}", [])
             _points(axis, first, 1, colour, name)
             _points(axis, again, len(first) + 1, colour)
-        axis.axvline(len(first) + 0.5, color="#999999", linewidth=0.8, linestyle=":")
+            line = "#999999" if same else colour
+            axis.axvline(len(first) + 0.5, color=line, linewidth=0.8, linestyle=":")
         axis.set_ylim(bottom=0)
         axis.set_xlabel("request (from the dotted line on: the same ones again)")
         axis.set_title(label)
