@@ -77,7 +77,7 @@ class Sessions:
         saved = msgspec.structs.replace(
             session, saved=time.time(), root=root, encoded=encoded, block_tokens=self._block_tokens
         )
-        with self._changing(file_size(saved)) as index:
+        with self._changing(file_size(saved), saved) as index:
             steps = chain_of(index, saved)
             stored = steps[-1].end if steps else 0
             if stored < len(tokens) - 1:
@@ -118,10 +118,13 @@ class Sessions:
         return (steps[-1].end if steps else 0), frozenset(step.block.key for step in steps)
 
     @contextmanager
-    def _changing(self, size: int = 0) -> Iterator[Index]:
-        """With room for ``size`` more bytes, as far as what nobody keeps can make it. Raises NoRoom."""
+    def _changing(self, size: int = 0, session: Session | None = None) -> Iterator[Index]:
+        """With room for ``size`` more bytes, as far as it can be made of what nobody keeps and ``session`` is not
+        about to. Raises NoRoom."""
         with self._index() as index:
-            if size and not self._room.make(index, size):
+            own = chain_of(index, session) if session is not None else []
+            # What is evicted is the end of a chain: with its last block all of it stays.
+            if size and not self._room.make(index, size, own[-1].block.key if own else b""):
                 raise self._no_room()
             with index.transaction():
                 yield index
