@@ -119,8 +119,8 @@ class Sessions:
 
     @contextmanager
     def _changing(self, size: int = 0, session: Session | None = None) -> Iterator[Index]:
-        """With room for ``size`` more bytes, as far as it can be made of what nobody keeps and ``session`` is not
-        about to. Raises NoRoom."""
+        """With room for ``size`` more bytes, as far as it can be made of what nobody keeps, nor ``session`` is
+        about to keep. Raises NoRoom."""
         with self._index() as index:
             own = chain_of(index, session) if session is not None else []
             # What is evicted is the end of a chain: with its last block all of it stays.
