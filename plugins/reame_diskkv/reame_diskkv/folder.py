@@ -77,11 +77,8 @@ class BlockFolder:
 
     def put(self, into: int, name: str, parts: Sequence[Bytes]) -> int:
         """As ``write``, for any file in the folder with the descriptor ``into``."""
-        part = secrets.token_hex(8) + ".part"
-        descriptor = os.open(part, _CREATE, 0o600, dir_fd=self._parts)
+        part, descriptor = self._new_part()
         try:
-            # Held while it is written, so that others can tell it from what a dead process left.
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             size = _write_all(descriptor, parts)
             if self._sync:
                 os.fsync(descriptor)
@@ -95,6 +92,24 @@ class BlockFolder:
         finally:
             os.close(descriptor)
         return size
+
+    def _new_part(self) -> tuple[str, int]:
+        """(name, descriptor) of an empty file that is held, so that others can tell it from what a dead process
+        left."""
+        while True:
+            part = secrets.token_hex(8) + ".part"
+            descriptor = os.open(part, _CREATE, 0o600, dir_fd=self._parts)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.fstat(descriptor).st_nlink:
+                    return part, descriptor
+            except BlockingIOError:
+                pass
+            except BaseException:
+                os.close(descriptor)
+                raise
+            # Somebody who removes what dead processes left came before it was held.
+            os.close(descriptor)
 
     def read_beginning(self, key: bytes, most: int) -> bytes:
         """The first ``most`` bytes of a block's file."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import stat
@@ -285,13 +286,31 @@ def test_parts_of_dead_writers_are_removed_and_those_of_living_ones_not(make: Ma
     parts = store.path / "parts"
     (parts / ("0" * 16 + ".part")).write_bytes(b"half a block")
     (parts / "mine.txt").write_text("mine")
-    import fcntl
-
     living = os.open(parts / ("1" * 16 + ".part"), os.O_CREAT | os.O_WRONLY)
     fcntl.flock(living, fcntl.LOCK_EX)
     store.sweep()
     assert sorted(path.name for path in parts.iterdir()) == ["1" * 16 + ".part", "mine.txt"]
     os.close(living)
+
+
+def test_a_part_that_is_removed_before_it_is_held_is_written_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another process, which takes it for one that a dead process left."""
+    store, other = make(), make()
+    flock, removed = fcntl.flock, []
+
+    def late(descriptor: int, how: int) -> None:
+        if not removed and any((store.path / "parts").iterdir()):
+            removed.append(True)
+            other.store.folder.remove_stale_parts()
+        flock(descriptor, how)
+
+    monkeypatch.setattr("reame_diskkv.folder.fcntl.flock", late)
+    assert store.put(A)
+    assert removed
+    assert store.found(A) == len(A)
+    assert not list((store.path / "parts").iterdir())
 
 
 def test_rows_without_files_and_files_without_rows(make: Make) -> None:
