@@ -9,6 +9,7 @@ users and files with other names are not ours and are left alone.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -27,6 +28,7 @@ _PART = re.compile(r"[0-9a-f]{16}\.part")
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_TRIES = 16
 
 
 class BlockFolder:
@@ -96,20 +98,21 @@ class BlockFolder:
     def _new_part(self) -> tuple[str, int]:
         """(name, descriptor) of an empty file that is held, so that others can tell it from what a dead process
         left."""
-        while True:
+        for _ in range(_TRIES):
             part = secrets.token_hex(8) + ".part"
             descriptor = os.open(part, _CREATE, 0o600, dir_fd=self._parts)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(descriptor).st_nlink:
-                    return part, descriptor
-            except BlockingIOError:
-                pass
+                os.stat(part, dir_fd=self._parts)
+            except (BlockingIOError, FileNotFoundError):
+                # Somebody who removes what dead processes left came before it was held.
+                os.close(descriptor)
             except BaseException:
                 os.close(descriptor)
                 raise
-            # Somebody who removes what dead processes left came before it was held.
-            os.close(descriptor)
+            else:
+                return part, descriptor
+        raise OSError(errno.EBUSY, "other processes remove what is written here")
 
     def read_beginning(self, key: bytes, most: int) -> bytes:
         """The first ``most`` bytes of a block's file."""
