@@ -122,7 +122,7 @@ class HostMeasurements:
 
     def recall_costs(self, backend: LlamaBackend, cost: BatchCost, *, measure: bool) -> None:
         """Let ``cost`` know what batches cost, by memory or, with ``measure``, by trying."""
-        remembered = _costs_from(self._store.get(f"batch_costs 3 | {self._variant}"))
+        remembered = _costs_from(self._store.get(f"batch_costs 4 | {self._variant}"))
         if remembered is not None:
             cost.remember(*remembered)
         elif measure:
@@ -133,7 +133,9 @@ class HostMeasurements:
         """Remember what batches cost by now."""
         if measured := cost.measured():
             rows = {str(count): ms for count, ms in measured.items()}
-            self._store.put(f"batch_costs 3 | {self._variant}", {"rows": rows, "attention": [*cost.attention]})
+            logits = {str(count): ms for count, ms in cost.logits.items()}
+            costs = {"rows": rows, "attention": [*cost.attention], "logits": logits}
+            self._store.put(f"batch_costs 4 | {self._variant}", costs)
 
     @property
     def _variant(self) -> str:
@@ -154,15 +156,19 @@ class HostMeasurements:
         }
 
 
-def _costs_from(remembered: object) -> tuple[dict[float, float], list[float]] | None:
-    """Milliseconds by rows, and of attention; None for anything else than ``keep_costs`` writes."""
+def _costs_from(remembered: object) -> tuple[dict[float, float], list[float], dict[float, float]] | None:
+    """Milliseconds by rows, of attention, and of logits; None for anything else than ``keep_costs`` writes."""
     match remembered:
-        case {"rows": dict(rows), "attention": list(attention)} if rows:
+        case {"rows": dict(rows), "attention": list(attention), "logits": dict(logits)} if rows:
             try:
-                return {float(count): float(ms) for count, ms in rows.items()}, [float(ms) for ms in attention]
+                return _by_count(rows), [float(ms) for ms in attention], _by_count(logits)
             except (TypeError, ValueError):
                 return None
     return None
+
+
+def _by_count(remembered: Mapping[str, float]) -> dict[float, float]:
+    return {float(count): float(ms) for count, ms in remembered.items()}
 
 
 def _setup_from(remembered: object) -> Setup | None:

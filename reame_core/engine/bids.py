@@ -53,6 +53,8 @@ class DraftRoom:
     """By the rows that are in the batch already."""
     others: int = 0
     """Users who get a token from the batch and are not asked for drafts here."""
+    silent: int = 0
+    """Rows in the batch that want no logits: of prompts, all but their last ones."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,5 @@
-"""What batches of each size cost on this host, and what attention costs, measured before the first request."""
+"""What batches of each size cost on this host, and what attention and logits cost, measured before the first
+request."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.trial import Trial
 
 SIZES = (1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 48, 64)
+_ALSO_SILENT = (4, 8, 16, 32, 64)
+"""Of ``SIZES``: measured with logits for a single row as well."""
 _CONTEXT = 64
 _ROUNDS = 2
 _CHUNKS = 8
@@ -20,13 +23,17 @@ _CHUNKS = 8
 
 def measure_batches(backend: Backend, cost: BatchCost, clock: Callable[[], float] = time.perf_counter) -> None:
     """Tell ``cost`` the better of two batches of each of ``SIZES``. ``backend``'s memory must be empty and is
-    left empty. Takes as long as some 25 one-row batches and 1,500 rows of prompt."""
+    left empty. Takes as long as some 25 one-row batches and 1,750 rows of prompt."""
     token = min(100, backend.info.vocabulary_size - 1)
+    logits: dict[float, float] = {}
     with Trial(backend, [token], _CONTEXT, 1) as trial:
         for size in filter(trial.fits, SIZES):
             best = min(trial.milliseconds(size, clock) for _ in range(_ROUNDS))
             cost.observe(size, best, attended=attended([(size, trial.context)]))
-    cost.remember({}, _measure_attention(backend, token, clock))
+            if size in _ALSO_SILENT:
+                silent = min(trial.milliseconds(size, clock, outputs=1) for _ in range(_ROUNDS))
+                logits[size] = max(0.0, best - silent)
+    cost.remember({}, _measure_attention(backend, token, clock), logits)
 
 
 def _measure_attention(backend: Backend, token: int, clock: Callable[[], float]) -> list[float]:

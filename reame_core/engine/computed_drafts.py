@@ -153,7 +153,7 @@ class ComputedDrafts:
             tokens += sum(_sum_of_powers(goes_on * chances[s.id], min(limit, s.room - 1)) for s in served)
             drafted = _sum_of_powers(goes_on, limit)
             wanted = rows + round(drafted * len(served))
-            batch = self.cost.estimate(wanted, len(sequences)) or gain.milliseconds
+            batch = self.cost.estimate(wanted, len(sequences), silent=room.silent) or gain.milliseconds
             asking = price.per_token * drafted / goes_on + price.catch_up * min(1.0, tokens / outlook)
             rate = tokens / (batch + asking)
             if best is None or rate > best.rate or not self.priced:

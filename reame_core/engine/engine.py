@@ -314,8 +314,9 @@ class Engine:
             self._computing = Counter()
             self._padding.drop(rows)
         taken = 1000 * (self._clock() - started)
-        self.cost.observe(len(rows), taken, len(parts), reads)
-        self.threads.observe(len(rows), taken, reads)
+        silent = len(rows) - rows.outputs
+        self.cost.observe(len(rows), taken, len(parts), reads, silent)
+        self.threads.observe(len(rows), taken, reads, silent)
         self.memory.computed([(part.sequence.slot, part.rows) for part in parts if part.sequence.slot])
         return True
 

@@ -50,7 +50,7 @@ class Padding:
         most = min(self.backend.info.max_rows, free_cells)
         if rows.outputs and self.answer_rows is not None:
             most = min(most, self.answer_rows)
-        return self.cost.cheaper_size(count, most, attended) - count
+        return self.cost.cheaper_size(count, most, attended, count - rows.outputs) - count
 
     def drop(self, rows: Rows) -> None:
         """Remove what ``add`` has added."""

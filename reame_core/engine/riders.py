@@ -19,20 +19,26 @@ from reame_core.engine.computed_drafts import WINDOWS
 
 
 def grant_riders(
-    bids: Many[Bid], certain: int, rows: int, spare: int, cost: BatchCost, reads: Attended = NOTHING
+    bids: Many[Bid],
+    certain: int,
+    rows: int,
+    spare: int,
+    cost: BatchCost,
+    reads: Attended = NOTHING,
+    silent: int = 0,
 ) -> Gain | None:
-    """Grant up to ``spare`` rows beside ``rows`` others, some of prompts, which attend to ``reads``, and tell
-    what the batch gives then; None before anything was measured. ``certain`` tokens come without any draft, one
-    for each user; what the others of them attend to in later batches is left out."""
-    base = cost.estimate(rows, certain, reads)
+    """Grant up to ``spare`` rows beside ``rows`` others, some of prompts and ``silent``, which attend to
+    ``reads``, and tell what the batch gives then; None before anything was measured. ``certain`` tokens come
+    without any draft, one for each user; what the others of them attend to in later batches is left out."""
+    base = cost.estimate(rows, certain, reads, silent)
     if base is None:
         return None
     later_reads = attended((1, bid.sequence.known) for bid in bids)
     alone = cost.estimate(certain, certain, later_reads) or base
     gain = Gain(certain, base)
     for bid in sorted(bids, key=lambda bid: sum(bid.chances), reverse=True):
-        now = _Prices(cost, certain, rows, gain.milliseconds, reads, bid.sequence.computed)
-        later = _Prices(cost, certain, certain, alone, later_reads, bid.sequence.known)
+        now = _Prices(cost, certain, rows, silent, gain.milliseconds, reads, bid.sequence.computed)
+        later = _Prices(cost, certain, certain, 0, alone, later_reads, bid.sequence.known)
         bid.granted = tokens_to_verify(bid.chances, spare, now.waiting, later.waiting)
         gain = Gain(gain.tokens + bid.promise, now.milliseconds(bid.granted))
         rows, spare, reads = rows + bid.granted, spare - bid.granted, reads + bid.attended
@@ -41,12 +47,13 @@ def grant_riders(
 
 @dataclass(frozen=True, slots=True)
 class _Prices:
-    """What drafted rows behind ``context`` cells cost beside ``rows`` that take ``before`` milliseconds and
-    attend to ``reads``."""
+    """What drafted rows behind ``context`` cells cost beside ``rows``, so many of them ``silent``, that take
+    ``before`` milliseconds and attend to ``reads``."""
 
     cost: BatchCost
     users: int
     rows: int
+    silent: int
     before: float
     reads: Attended
     context: int
@@ -61,9 +68,9 @@ class _Prices:
             return self.before
         rows = self.rows + count
         reads = self.reads + Attended(count * self.context)
-        price = self.cost.estimate(rows, self.users, reads) or self.before
+        price = self.cost.estimate(rows, self.users, reads, self.silent) or self.before
         # Where a number of rows was never measured the estimate is that of more rows, and some seem to be free.
-        without, line = self.cost.between(self.rows), self.cost.between(rows)
+        without, line = (self.cost.between(count, self.silent) for count in (self.rows, rows))
         return price if without is None or line is None else max(price, self.before + line - without)
 
 

@@ -91,7 +91,8 @@ class Scheduler:
         prompt_rows = sum(chunk.rows for chunk in chunks)
         reads = attended((part.rows, part.start) for part in (*parts, *chunks))
         most = min(spare - prompt_rows, outputs, small - prompt_rows) - drafted
-        riders = DraftRoom(most, attended=reads, others=len(decoding))
+        silent = prompt_rows - sum(chunk.reaches_the_newest for chunk in chunks)
+        riders = DraftRoom(most, attended=reads, others=len(decoding), silent=silent)
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
 
     def _within(self, decoding: Many[Sequence], filling: Many[Sequence], spare: int) -> int:
@@ -108,7 +109,9 @@ class Scheduler:
         # Beyond what the step takes anyway: several users' step may come near the budget by itself, and rows
         # that trickle in one by one are the dearest.
         alone = self.cost.estimate(len(decoding), len(decoding), reads) or 0.0
-        return max(1, self.cost.rows_within(alone + self.stall_ms, most, context, beside) - len(decoding))
+        outputs = len(decoding) if filling else None
+        within = self.cost.rows_within(alone + self.stall_ms, most, context, beside, outputs)
+        return max(1, within - len(decoding))
 
     def _without_ends(self, chunks: list[Part], others: int) -> list[Part]:
         """``chunks`` beside ``others`` rows, without the last rows of prompts where that is a large batch."""

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, field
 
-from reame_core.engine.attention import Attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
@@ -68,13 +67,13 @@ class Speculation:
         alone = len(bids) == len(sequences) or room.gentle is None
         spare = room.most if alone else min(room.most, room.gentle or 0)
         certain = len(sequences) + room.others
-        gain = self._grant(bids, certain, rows, spare, room.attended)
+        gain = self._grant(bids, certain, rows, spare, room)
         promised = {bid.sequence.id: bid.promise for bid in bids if bid.granted}
         granted = sum(bid.granted for bid in bids)
         most = min(self.most, room.most - granted)
         gentle = most if room.gentle is None else min(most, room.gentle - granted)
         attended = sum((bid.attended for bid in bids), room.attended)
-        left = DraftRoom(most, gentle, attended)
+        left = DraftRoom(most, gentle, attended, silent=room.silent)
         computed = self.computed.choose(sequences, promised, rows + granted, left, gain)
         chosen = dict(computed)
         for bid in bids:
@@ -131,16 +130,16 @@ class Speculation:
         fresh = min(spent, _OUTLIER * before) if before else spent
         self._propose_ms[source] = before * _PROPOSE_MEMORY + fresh * (1 - _PROPOSE_MEMORY)
 
-    def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, attended: Attended) -> Gain | None:
+    def _grant(self, bids: list[Bid], certain: int, rows: int, spare: int, room: DraftRoom) -> Gain | None:
         """Give rows to the tokens with the best chances: as many as give the most tokens per millisecond, or
         beside prompts as many as have the answer there soonest."""
         if not self.priced:
             grant_all(bids, spare)
             return Gain(certain + sum(bid.promise for bid in bids), _UNMEASURED)
         if rows > certain:
-            return grant_riders(bids, certain, rows, spare, self.cost, attended)
+            return grant_riders(bids, certain, rows, spare, self.cost, room.attended, room.silent)
         proposing = sum(self._propose_ms.get(bid.proposal.source, 0.0) for bid in bids)
-        return grant(bids, certain, rows, spare, self.cost, proposing, attended)
+        return grant(bids, certain, rows, spare, self.cost, proposing, room.attended)
 
     def _keep_unpaid(self, bid: Bid, *, rests: bool) -> None:
         """The bid got no row: see whether it would have been right. If it ``rests``, a source that takes long

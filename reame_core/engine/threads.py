@@ -76,9 +76,9 @@ class Threads:
         """Whether numbers of threads are being compared."""
         return bool(self._waiting)
 
-    def observe(self, rows: int, milliseconds: float, attended: Attended = NOTHING) -> None:
-        """A batch of ``rows`` that attend to ``attended`` took ``milliseconds``. Called after each, on the
-        engine thread."""
+    def observe(self, rows: int, milliseconds: float, attended: Attended = NOTHING, silent: int = 0) -> None:
+        """A batch of ``rows``, some ``silent``, that attend to ``attended`` took ``milliseconds``. Called after
+        each, on the engine thread."""
         if self._busy_cores is None or self._most == 1:
             return
         busy = self._busy_cores()
@@ -87,7 +87,7 @@ class Threads:
         if not self.disturbed:
             return
         if self._waiting:
-            self._measure(rows, milliseconds, attended)
+            self._measure(milliseconds, self.quiet_cost.estimate(rows, attended=attended, silent=silent))
         elif self._clock() >= self._compare_at:
             self._compare()
 
@@ -114,8 +114,7 @@ class Threads:
         self._waiting = sorted({beside, self._most})
         self._switch(self._waiting[0])
 
-    def _measure(self, rows: int, milliseconds: float, attended: Attended) -> None:
-        expected = self.quiet_cost.estimate(rows, attended=attended)
+    def _measure(self, milliseconds: float, expected: float | None) -> None:
         if self._fresh or not expected:
             self._fresh = False
             return

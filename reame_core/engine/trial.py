@@ -65,9 +65,11 @@ class Trial:
         self._backend.truncate(1, 0)
         return np.concatenate(lines)[: self._rows]
 
-    def milliseconds(self, size: int, clock: Callable[[], float] = time.perf_counter) -> float:
-        """What one batch of ``size`` rows takes."""
-        rows = self._batch(0, size)
+    def milliseconds(
+        self, size: int, clock: Callable[[], float] = time.perf_counter, outputs: int | None = None
+    ) -> float:
+        """What one batch of ``size`` rows takes, of which the last ``outputs`` want logits, or all."""
+        rows = self._batch(0, size, outputs)
         self._fork()
         started = clock()
         self._backend.decode(rows)
@@ -79,10 +81,10 @@ class Trial:
         """The context once more, as sequence 1: that can be dropped whole, which every model can."""
         self._backend.copy(0, 1, self.context)
 
-    def _batch(self, start: int, size: int) -> Rows:
+    def _batch(self, start: int, size: int, outputs: int | None = None) -> Rows:
         """Always a whole batch: the last one reaches past the rows that are wanted."""
         first = self.context + start
         tokens = [self._tokens[min(i, len(self._tokens) - 1)] for i in range(first, first + size)]
         rows = Rows()
-        rows.add(1, first, tokens, logits_from=0)
+        rows.add(1, first, tokens, logits_from=0 if outputs is None else size - outputs)
         return rows

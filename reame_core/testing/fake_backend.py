@@ -45,24 +45,26 @@ def _parts(rows: Rows) -> list[tuple[int, int]]:
 
 
 class FakeClock:
-    """A clock that only moves when told to. ``milliseconds`` a batch of k rows costs, by default 10 + k, and
-    what its parts (rows of one sequence, and the cells that this has before them) attend to costs
-    ``attention``, by default nothing; see ``AttentionModel``."""
+    """A clock that only moves when told to. ``milliseconds`` a batch of k rows costs, by default 10 + k; what
+    its parts (rows of one sequence, and the cells that this has before them) attend to costs ``attention``, by
+    default nothing (see ``AttentionModel``), and so do the ``logits`` of k rows."""
 
     def __init__(
         self,
         milliseconds: Callable[[int], float] = lambda rows: 10.0 + rows,
         attention: Callable[[Sequence[tuple[int, int]]], float] = lambda parts: 0.0,
+        logits: Callable[[int], float] = lambda outputs: 0.0,
     ) -> None:
         self.now = 0.0
         self.milliseconds = milliseconds
         self.attention = attention
+        self.logits = logits
 
     def __call__(self) -> float:
         return self.now
 
-    def batch(self, rows: int, parts: Sequence[tuple[int, int]] = ()) -> None:
-        self.now += (self.milliseconds(rows) + self.attention(parts)) / 1000
+    def batch(self, rows: int, parts: Sequence[tuple[int, int]] = (), outputs: int = 0) -> None:
+        self.now += (self.milliseconds(rows) + self.attention(parts) + self.logits(outputs)) / 1000
 
 
 class FakeBackend:
@@ -178,7 +180,7 @@ class FakeBackend:
         if self._interrupted:
             raise Interrupted
         if self.clock:
-            self.clock.batch(len(rows), _parts(rows))
+            self.clock.batch(len(rows), _parts(rows), rows.outputs)
         lines = []
         for index in range(len(rows)):
             cell, sequence = free[index], rows.sequences[index]

@@ -29,10 +29,10 @@ class Talker:
 class Even(BatchCost):
     """A row costs 10 ms, and a batch 30 more."""
 
-    def estimate(self, rows: int, users: int = 0, attended: Attended | None = None) -> float:
+    def estimate(self, rows: int, users: int = 0, attended: Attended | None = None, silent: int = 0) -> float:
         return 30.0 + 10 * rows
 
-    def between(self, rows: int) -> float:
+    def between(self, rows: int, silent: int = 0) -> float:
         return 30.0 + 10 * rows
 
 

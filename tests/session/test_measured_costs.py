@@ -10,7 +10,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.host.state import HostState
 from reame_core.measurements import HostMeasurements
 
-KEY = "batch_costs 3 | here"
+KEY = "batch_costs 4 | here"
 
 
 class Host(HostMeasurements):
@@ -32,11 +32,12 @@ def recalled(host: Host) -> BatchCost:
 
 def test_rows_and_attention_come_back() -> None:
     host, cost = Host(), BatchCost()
-    cost.remember({1.0: 30.0, 64.0: 500.0}, (0.005, 0.001))
+    cost.remember({1.0: 30.0, 64.0: 500.0}, (0.005, 0.001), {64.0: 90.0})
     host.keep_costs(cost)
     again = recalled(host)
     assert again.measured() == cost.measured()
     assert again.attention == cost.attention
+    assert again.logits == cost.logits == {64.0: 90.0}
 
 
 @pytest.mark.parametrize(
@@ -44,11 +45,14 @@ def test_rows_and_attention_come_back() -> None:
     [
         {"batch_costs | here": {"1.0": 30.0}},
         {KEY: {"1.0": 30.0}},
-        {KEY: {"rows": {}, "attention": [0.1, 0.1]}},
+        {KEY: {"rows": {}, "attention": [0.1, 0.1], "logits": {}}},
         {KEY: {"rows": {"1.0": 30.0}}},
-        {KEY: {"rows": {"1.0": 30.0}, "attention": ["0.1", None]}},
-        {KEY: {"rows": {"one": 30.0}, "attention": [0.1, 0.1]}},
-        {KEY: {"rows": {"1.0": None}, "attention": [0.1, 0.1]}},
+        {KEY: {"rows": {"1.0": 30.0}, "attention": [0.1, 0.1]}},
+        {KEY: {"rows": {"1.0": 30.0}, "attention": ["0.1", None], "logits": {}}},
+        {KEY: {"rows": {"one": 30.0}, "attention": [0.1, 0.1], "logits": {}}},
+        {KEY: {"rows": {"1.0": None}, "attention": [0.1, 0.1], "logits": {}}},
+        {KEY: {"rows": {"1.0": 30.0}, "attention": [0.1, 0.1], "logits": [1.0]}},
+        {KEY: {"rows": {"1.0": 30.0}, "attention": [0.1, 0.1], "logits": {"64": None}}},
         {KEY: "nonsense"},
     ],
 )

@@ -89,8 +89,8 @@ class Service:
         if single is None:
             return None
         whole, rest = divmod(sum(map(self._lanes.missing, served)), self._most_rows)
-        reading = whole * (self._cost.estimate(self._most_rows) or 0.0)
-        reading += (self._cost.estimate(rest) or 0.0) if rest else 0.0
+        reading = whole * (self._cost.estimate(self._most_rows, silent=self._most_rows) or 0.0)
+        reading += (self._cost.estimate(rest, silent=rest - 1) or 0.0) if rest else 0.0
         return DraftPrice(single, max(0.0, reading - single), self._options.max_draft)
 
     def _fits(self, wish: DraftWish) -> bool:
@@ -149,7 +149,7 @@ class Service:
     def _read(self, wishes: Sequence[DraftWish], lanes: dict[int, Lane]) -> list[int]:
         """Compute what is new of the sequences, in one batch that takes no longer than ``CATCH_UP_MS``; which
         of them are up to date then, in the order of their lines of logits."""
-        room = max(2 * len(lanes), self._cost.rows_within(CATCH_UP_MS, self._most_rows))
+        room = max(2 * len(lanes), self._cost.rows_within(CATCH_UP_MS, self._most_rows, outputs=len(lanes)))
         fresh = {index: wishes[index].sequence.tokens[lane.length :].tolist() for index, lane in lanes.items()}
         parts: list[tuple[Lane, list[int], bool]] = []
         ready = []
@@ -177,7 +177,7 @@ class Service:
         spent = self._clock() - started
         for lane, tokens, _ in parts:
             self._lanes.extend(lane, tokens)
-        self._cost.observe(len(rows), 1000 * spent)
+        self._cost.observe(len(rows), 1000 * spent, silent=len(rows) - rows.outputs)
         self._batches += 1
         self._rows += len(rows)
         self._seconds += spent
