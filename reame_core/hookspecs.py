@@ -176,8 +176,8 @@ def recall_answer(question: Question) -> KnownAnswer | AskAgain | None:
 
     Called for each prompt of a chat or completion before it is queued, on a thread of the server's, for several
     at the same time. The first plugin that answers ends the search. ``AskAgain`` makes the request wait and
-    asks anew. Whoever is asked is told the end by ``keep_answer``, unless the answer was known. Take a few
-    milliseconds at most."""
+    asks anew. Whoever is asked is told the end by ``keep_answer``, except for the one that knows the answer.
+    Take a few milliseconds at most."""
 
 
 @hookspec(since="0.1")

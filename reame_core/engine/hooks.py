@@ -24,6 +24,10 @@ class GuardedHook:
                 return name, answer
         return None
 
+    def without(self, plugin: str) -> GuardedHook:
+        """Those of all others."""
+        return GuardedHook(tuple(each for each in self.calls if each[0] != plugin))
+
     def answers(self, *arguments: Any) -> list[tuple[str, Any]]:
         """(plugin, answer) of every plugin whose answer is not None."""
         asked = [(name, call(*arguments)) for name, call in self.calls]

@@ -13,6 +13,7 @@ from reame_core.engine.events import Event, Finished, Recalled, TextDelta, Timin
 from reame_core.plugins.api import AnsweredChoice, AskAgain, KnownAnswer, Question
 
 if TYPE_CHECKING:
+    from reame_core.engine.hooks import GuardedHook
     from reame_core.engine.request import Request
     from reame_core.plugins.manager import PluginManager
     from reame_core.server.generation.preparation import Prepared
@@ -83,6 +84,8 @@ class Recall:
                 continue
             events = self._events(plugin, answer)
             if events is not None:
+                # The others may wait for it to be computed.
+                self._tell(None, self._plugins.hook("keep_answer").without(plugin))
                 self._told = True
             return events
         return None
@@ -117,8 +120,8 @@ class Recall:
             for choice, deltas in enumerate(self._deltas)
         ]
 
-    def _tell(self, answer: list[AnsweredChoice] | None) -> None:
-        hook = self._plugins.hook("keep_answer")
+    def _tell(self, answer: list[AnsweredChoice] | None, keepers: GuardedHook | None = None) -> None:
+        hook = self._plugins.hook("keep_answer") if keepers is None else keepers
         if self._told or not hook or not (self._asked or answer):
             return
         self._told = True

@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from reame_arca.answers.leases import Lease, Leases
-from reame_arca.answers.material import material_of
-from reame_arca.answers.record import answer_of, decode, encode
+from reame_arca.answers.record import decode, encode
 from reame_arca.forgetful import Forgetful
 from reame_arca.store import Unavailable
-from reame_arca.wishes import wants
+from reame_arca.wishes import NAME, wants
+from reame_core.answers import answer_of, material_of, scope_of
 from reame_core.plugins.api import AskAgain, KnownAnswer, Metric, Sample
 
 if TYPE_CHECKING:
@@ -28,9 +28,6 @@ log = logging.getLogger("reame.plugins.arca")
 
 LAYER = "answers"
 _SCOPE = {"format": "answers 1"}
-_LAYOUT = ("weight_buffers", "flash_attention")
-"""Of a model's namespace: what each host tries out for itself. Outside exact mode an answer may be computed in
-any batch shape, and by any of these."""
 _TOO_LONG_TTL_S = 60.0
 _DAY = 86_400.0
 _SHORTEST_DELAY_S, _LONGEST_DELAY_S = 0.01, 0.25
@@ -162,7 +159,7 @@ class Answers:
             return None if known.given_up else known
         if not wants(question.request, LAYER):
             return None
-        material = material_of(question, seeded=self._options.answers_seeded)
+        material = material_of(question, keeper=NAME, seeded=self._options.answers_seeded)
         if material is None:
             return None
         space = self._space_of(question.request.tenant, question.exact)
@@ -246,8 +243,7 @@ class Answers:
 
     def scope(self, exact: bool) -> dict[str, str]:
         """What answers depend on beside the question."""
-        decisive = {key: each for key, each in self._namespace.items() if exact or key not in _LAYOUT}
-        return {**decisive, **_SCOPE}
+        return {**scope_of(self._namespace, exact=exact), **_SCOPE}
 
     def _spoilt(self, case: _Case) -> None:
         if not case.spoilt:

@@ -1,21 +1,18 @@
-"""An answer as a value in the store, with the question it belongs to."""
+"""An answer as a value in the store, compressed where that is worth it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-import msgspec
 import zstandard
 
-from reame_core.engine.events import TextDelta, TokenLogprob
-from reame_core.plugins.api import AnsweredChoice
+import reame_core.answers as known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from reame_core.plugins.api import Question
+    from reame_core.plugins.api import AnsweredChoice
 
-_VERSION = 1
 _LEVEL = 1
 _WORTH_COMPRESSING = 512
 _RAW, _ZSTD = b"r", b"z"
@@ -23,56 +20,15 @@ MOST_RAW_BYTES = 64 * 1024 * 1024
 """Of a record before it is compressed."""
 
 
-class _Logprob(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
-    token: int
-    logprob: float
-    top: list[tuple[int, float]]
-
-
-class _Delta(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
-    text: str
-    tokens: tuple[int, ...]
-    logprobs: list[_Logprob]
-
-
-class _Choice(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    deltas: list[_Delta]
-    reason: Literal["stop", "length"]
-    completion: int
-    stopped_by: str | int | None
-
-
-class Record(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """``choices`` empty says that the answer is not shared: it is too long."""
-
-    version: int
-    material: bytes
-    made_at: float
-    """Seconds since 1970, by the clock of whoever computed it."""
-    choices: list[_Choice]
-
-
-_decoder = msgspec.msgpack.Decoder(Record)
-
-
 def encode(material: bytes, made_at: float, answer: Sequence[AnsweredChoice]) -> bytes:
     """The record of ``answer``; of none where it is empty."""
-    choices = [
-        _Choice(
-            [_delta(each) for each in choice.deltas],
-            "length" if choice.reason == "length" else "stop",
-            choice.completion,
-            choice.stopped_by,
-        )
-        for choice in answer
-    ]
-    raw = msgspec.msgpack.encode(Record(_VERSION, material, made_at, choices))
+    raw = known.encode(material, made_at, answer)
     if len(raw) < _WORTH_COMPRESSING:
         return _RAW + raw
     return _ZSTD + zstandard.ZstdCompressor(level=_LEVEL).compress(raw)
 
 
-def decode(payload: bytes) -> Record | None:
+def decode(payload: bytes) -> known.Record | None:
     """None for anything that is no record."""
     kind, body = payload[:1], payload[1:]
     try:
@@ -82,55 +38,6 @@ def decode(payload: bytes) -> Record | None:
             body = zstandard.ZstdDecompressor().decompress(body)
         elif kind != _RAW:
             return None
-        record = _decoder.decode(body)
-    except (zstandard.ZstdError, msgspec.MsgspecError, MemoryError):
+    except (zstandard.ZstdError, MemoryError):
         return None
-    return record if record.version == _VERSION else None
-
-
-def answer_of(record: Record, question: Question, vocabulary: int) -> list[AnsweredChoice] | None:
-    """The choices, where they can be an answer to ``question``; None where they cannot."""
-    if len(record.choices) != question.request.n:
-        return None
-    if not all(_possible(choice, question, vocabulary) for choice in record.choices):
-        return None
-    return [
-        AnsweredChoice(
-            tuple([_told(number, delta) for delta in choice.deltas]),
-            choice.reason,
-            choice.completion,
-            choice.stopped_by,
-        )
-        for number, choice in enumerate(record.choices)
-    ]
-
-
-def _possible(choice: _Choice, question: Question, vocabulary: int) -> bool:
-    tokens = [token for delta in choice.deltas for token in delta.tokens]
-    if not len(tokens) <= choice.completion <= question.room or not _all_known(tokens, vocabulary):
-        return False
-    if question.request.logprobs is None:
-        return not any(delta.logprobs for delta in choice.deltas)
-    return all(
-        len(delta.logprobs) == len(delta.tokens)
-        and all(
-            _all_known([each.token, *(token for token, _ in each.top)], vocabulary) for each in delta.logprobs
-        )
-        for delta in choice.deltas
-    )
-
-
-def _all_known(tokens: Sequence[int], vocabulary: int) -> bool:
-    return not tokens or (min(tokens) >= 0 and max(tokens) < vocabulary)
-
-
-def _delta(delta: TextDelta) -> _Delta:
-    logprobs = [_Logprob(each.token, each.logprob, list(each.top)) for each in delta.logprobs]
-    return _Delta(delta.text, tuple(delta.tokens), logprobs)
-
-
-def _told(choice: int, delta: _Delta) -> TextDelta:
-    if not delta.logprobs:
-        return TextDelta(choice, delta.text, delta.tokens)
-    logprobs = tuple(TokenLogprob(each.token, each.logprob, tuple(each.top)) for each in delta.logprobs)
-    return TextDelta(choice, delta.text, delta.tokens, logprobs)
+    return known.decode(body)

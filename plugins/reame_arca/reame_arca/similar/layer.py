@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from reame_arca.answers.layer import LAYER as ANSWERS
-from reame_arca.answers.material import rest_of
 from reame_arca.forgetful import Forgetful
 from reame_arca.similar.details import difference
 from reame_arca.similar.embedding import Embedding
 from reame_arca.similar.entry import LONGEST_TEXT, Entry
 from reame_arca.similar.mirror import Mirror
+from reame_arca.similar.rest import rest_of
 from reame_arca.store import Unavailable
 from reame_arca.wishes import wants
 from reame_core.plugins.api import AskAgain, KnownAnswer, Metric, Sample

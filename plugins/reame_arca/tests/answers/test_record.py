@@ -7,8 +7,9 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
-from reame_arca.answers.record import MOST_RAW_BYTES, Record, answer_of, decode, encode
+from reame_arca.answers.record import MOST_RAW_BYTES, decode, encode
 
+from reame_core.answers import Record, answer_of
 from reame_core.engine.events import TextDelta, TokenLogprob
 from reame_core.engine.request import Request
 from reame_core.plugins.api import AnsweredChoice, Question

@@ -29,6 +29,7 @@ _PLACES = (
     ("reame_suggeritore/", HOOKS),
     ("reame_conclave/", HOOKS),
     ("reame_draftmodel/", HOOKS),
+    ("reame_memo/", HOOKS),
     ("reame_core/engine/", SCHEDULING),
     ("reame_core/server/", HTTP),
     ("litestar/", HTTP),

@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
 _MEASURED = "host.json"
 """What Reame has measured on this machine; see ``engine.extra_buffers``. Measuring takes minutes, once."""
+_COMPUTING = {"plugins.memo.max_size_mb": 0}
+"""What is asked again is computed again: whole answers from the memory of reame-memo would cost nothing, and so
+tell nothing of what computing costs. Who names that plugin gets it."""
 
 
 class Reame(Contestant):
-    """``plugins`` None: every installed one. ``settings`` are those of the file, such as
-    ``engine.parallel``."""
+    """``plugins`` None: every installed one, but for whole answers that are known. ``settings`` are those of
+    the file, such as ``engine.parallel``."""
 
     def __init__(
         self, name: str, plugins: tuple[str, ...] | None = None, settings: Mapping[str, object] | None = None
@@ -41,6 +44,7 @@ class Reame(Contestant):
             "engine.parallel": job.users,
             "server.any_model": "true",
             "server.log_level": "warning",
+            **({} if self._plugins else _COMPUTING),
             **self._settings,
         }
         if "plugins.arca.url" in settings:

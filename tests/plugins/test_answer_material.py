@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from reame_arca.answers.material import ELSEWHERE, NO_MATTER, material_of
 
+from reame_core.answers.material import ELSEWHERE, NO_MATTER, material_of
 from reame_core.engine.request import Request, SamplingParams
 from reame_core.plugins.api import Question
 from reame_core.testing import RuleConstraint
@@ -20,7 +20,7 @@ def question(request: Request = REQUEST, **more: Any) -> Question:
 
 
 def material(request: Request = REQUEST, *, seeded: bool = False, **more: Any) -> bytes | None:
-    return material_of(question(request, **more), seeded=seeded)
+    return material_of(question(request, **more), keeper="arca", seeded=seeded)
 
 
 OTHERS: dict[str, Any] = {

@@ -1,6 +1,4 @@
-"""Everything that decides an answer, as bytes: equal bytes, equal answers. Without what was said last: equal
-bytes, answers that differ by that alone.
-"""
+"""Everything that decides an answer, as bytes: equal bytes, equal answers."""
 
 from __future__ import annotations
 
@@ -9,13 +7,10 @@ from array import array
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from blake3 import blake3
-
-from reame_arca.wishes import NAME
 from reame_core.engine.request import Request, SamplingParams
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from reame_core.plugins.api import Question
 
@@ -26,36 +21,34 @@ ELSEWHERE = frozenset(
 )
 """Those that are told apart: the tokens of the prompt; ``Question.room``; the space of the name; and, for the
 constraint and for what plugins made of their fields, the fields themselves."""
+_LAYOUT = ("weight_buffers", "flash_attention")
+"""Of a model's namespace: what each host tries out for itself. Outside exact mode an answer may be computed in
+any batch shape, and by any of these."""
 
 
-def material_of(question: Question, *, seeded: bool) -> bytes | None:
+def scope_of(namespace: Mapping[str, str], *, exact: bool) -> dict[str, str]:
+    """What answers depend on beside the question, of ``PluginContext.namespace``."""
+    return {key: each for key, each in namespace.items() if exact or key not in _LAYOUT}
+
+
+def material_of(question: Question, *, keeper: str, seeded: bool) -> bytes | None:
     """None for an answer that chance decides, or something that cannot be written down. With ``seeded`` a seed
-    rules out chance."""
-    described = _decisive(question, seeded=seeded)
+    rules out chance. What the plugin ``keeper``, who asks, is told by the request decides nothing."""
+    described = decisive(question, keeper=keeper, seeded=seeded)
     if described is None:
         return None
-    return _as_bytes({"room": question.room, **described}, question.request.prompt)
+    return written({"room": question.room, **described}, question.request.prompt)
 
 
-def rest_of(question: Question, rest: Sequence[int], *, seeded: bool) -> bytes | None:
-    """Stands for all that decides an answer but the text of the last message: for the ``rest`` of the prompt
-    and every setting. None for an answer that chance decides, or that is more than one plain text."""
-    request = question.request
-    described = _decisive(question, seeded=seeded)
-    if described is None or described["fields"] or request.n != 1 or request.logprobs is not None:
-        return None
-    # The room depends on the length of the prompt; what a request asks for does not.
-    material = _as_bytes({"max_tokens": request.max_tokens, **described}, rest)
-    return None if material is None else blake3(material).digest()
-
-
-def _decisive(question: Question, *, seeded: bool) -> dict[str, object] | None:
+def decisive(question: Question, *, keeper: str, seeded: bool) -> dict[str, object] | None:
+    """All of it but the tokens of the prompt and the room for the answer, as JSON values; else as
+    ``material_of``."""
     request = question.request
     if request.select or request.background:
         return None
     if not all(_is_certain(sampling, seeded=seeded) for sampling in _samplings(request)):
         return None
-    asked = {plugin: each for plugin, each in question.fields.items() if plugin != NAME}
+    asked = {plugin: each for plugin, each in question.fields.items() if plugin != keeper}
     if request.constraint is not None and not asked:
         return None
     return {
@@ -72,7 +65,8 @@ def _decisive(question: Question, *, seeded: bool) -> dict[str, object] | None:
     }
 
 
-def _as_bytes(described: dict[str, object], prompt: Sequence[int]) -> bytes | None:
+def written(described: Mapping[str, object], prompt: Sequence[int]) -> bytes | None:
+    """In one way only; None for what JSON cannot say."""
     try:
         text = json.dumps(described, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode() + b"\n" + array("i", prompt).tobytes()
