@@ -9,6 +9,7 @@ from bench.conclave.command import conclave
 from bench.core.command import core
 from bench.diskkv.command import diskkv
 from bench.fleet.command import fleet
+from bench.memo import memo
 from bench.publish import publish
 from bench.similar.command import similar
 from bench.speculation.command import speculation
@@ -21,5 +22,17 @@ def main() -> None:
     """Benchmarks: ratios within one run. Run them from the repository's folder, on an idle machine."""
 
 
-for command in (core, speculation, suggeritore, structured, diskkv, arca, conclave, fleet, similar, publish):
+for command in (
+    core,
+    speculation,
+    suggeritore,
+    structured,
+    diskkv,
+    arca,
+    conclave,
+    fleet,
+    memo,
+    similar,
+    publish,
+):
     main.add_command(command)

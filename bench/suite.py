@@ -35,7 +35,7 @@ def measure(package: str, name: str, subject: Measured) -> Result:
 
 def run(package: str, names: Sequence[str], subjects: Sequence[Measured], json_file: Path | None) -> None:
     """Measure everything of every subject and print it; ends the program where something has failed."""
-    host, command = describe_host(), _command()
+    host, command = describe_host(), typed_command()
     click.echo("\n".join(table([("host", ""), *host.items(), ("command", f"`{command}`")])) + "\n")
     results: list[Result] = []
     failed = False
@@ -68,7 +68,7 @@ def write_report(
     file.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
 
 
-def _command() -> str:
+def typed_command() -> str:
     """As it was typed, but without the folders of this machine."""
     return " ".join(["uv run python -m bench", *map(without_folders, sys.argv[1:])])
 

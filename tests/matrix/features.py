@@ -12,6 +12,7 @@ from reame_arca.service import Service as ArcaService
 from reame_conclave.plugin import ConclavePlugin
 from reame_diskkv.plugin import DiskKV
 from reame_draftmodel.plugin import DraftModelPlugin
+from reame_memo.plugin import Memo as MemoPlugin
 from reame_palimpsest.archive_plugin import ArchivePlugin
 from reame_palimpsest.lookup_plugin import LookupPlugin
 from reame_suggeritore.plugin import Suggeritore as SuggeritorePlugin
@@ -199,6 +200,23 @@ class _ArcaOn(Arca):
             url="redis://fake", answers_seeded=True, answers_wait_s=1, blocks=False, generations=False
         )
         self.service = ArcaService(options, context, fake_store(self._shared))
+
+
+class Memo(Feature):
+    name = "known answers"
+    does = "the same was answered before and is on disk, except where votes are counted"
+
+    def prepare(self, setup: Setup) -> None:
+        setup.plugins["memo"] = lambda world: (
+            MemoPlugin(),
+            {"folder": str(world.folder / "memo"), "seeded": True, "wait_s": 0},
+        )
+
+    def teach(self, world: World) -> None:
+        world.play(*world.requests())
+
+    def took_part(self, world: World, answers: Sequence[Answers]) -> bool:
+        return reused(answers, "memo") > 30
 
 
 class DraftModel(Feature):
@@ -409,6 +427,7 @@ FEATURES: tuple[type[Feature], ...] = (
     DiskRestarted,
     Palimpsest,
     SharedAnswers,
+    Memo,
     DraftModel,
     Suggeritore,
     StructuredOutput,

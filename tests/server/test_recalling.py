@@ -128,6 +128,21 @@ def test_hook_recall_answer_example(tmp_path: Path) -> None:
             assert "plugins" not in server.chat(**other).json()["reame"]
 
 
+def test_whoever_waits_for_an_answer_is_told_that_another_plugin_knew_it() -> None:
+    asked, knows = Memory(), Memory()
+    with serving(asked, knows) as server:
+        server.chat(**GREEDY)
+        knows.until_kept(1)
+        asked.known.clear()
+        asked.kept.clear()
+        knows.kept.clear()
+        again = server.chat(**GREEDY).json()
+        assert again["reame"]["plugins"] == {"two": {"known": True}}
+        asked.until_kept(1)
+        assert asked.kept == [(asked.asked[-1], None)]
+        assert knows.kept == [], "it is the one that knew"
+
+
 def until_recalled(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What is kept is kept behind the response's back."""
     for _ in range(200):

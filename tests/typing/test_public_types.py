@@ -20,7 +20,12 @@ from tests.compatibility.surface import bound_names
 from tests.plugins.public_api import PUBLIC_MODULES
 
 ROOT = Path(__file__).parents[2]
-PASSED_ON = {"reame_core.config.*", "reame_core.models.catalogue.*", "reame_core.plugins.api.*"}
+PASSED_ON = {
+    "reame_core.answers.*",
+    "reame_core.config.*",
+    "reame_core.models.catalogue.*",
+    "reame_core.plugins.api.*",
+}
 """Where the names are that public packages pass on."""
 OPEN = {
     ("reame_core.cli.options", "sampling_options"): "decorators of click's, which take any function",

@@ -41,7 +41,7 @@ def stats(ctx: click.Context, *, as_json: bool) -> None:
     if as_json:
         _write_json({"file": str(store.path), "answers": held.answers, "bytes": held.bytes})
     else:
-        write(f"{held.answers:,} answers, {held.bytes / 1e6:.1f} MB in {store.path}\n")
+        write(f"{held.answers:,} {_answers(held.answers)}, {held.bytes / 1e6:.1f} MB in {store.path}\n")
 
 
 @memo.command()
@@ -71,7 +71,7 @@ def forget(
     if as_json:
         _write_json({"forgotten": gone})
     else:
-        write(f"{gone:,} answers forgotten\n")
+        write(f"{gone:,} {_answers(gone)} forgotten\n")
 
 
 def _store(ctx: click.Context) -> Store:
@@ -88,3 +88,7 @@ def _store(ctx: click.Context) -> Store:
 
 def _write_json(value: object) -> None:
     write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def _answers(count: int) -> str:
+    return "answer" if count == 1 else "answers"

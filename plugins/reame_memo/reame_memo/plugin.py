@@ -64,9 +64,9 @@ class Memo:
             return None
         return FieldService(fields=frozenset({FIELD}), extra=read_wish(request.fields[FIELD]))
 
-    @hookimpl
+    @hookimpl(tryfirst=True)
     def recall_answer(self, question: Question) -> KnownAnswer | AskAgain | None:
-        """What was answered to the same before."""
+        """What was answered to the same before. Asked before plugins that look further away."""
         service = self.service
         return service.recall(question) if service is not None else None
 

@@ -58,7 +58,7 @@ def test_forgetting(reame: Reame, folder: Path) -> None:
     assert reame("forget", "--all").output == "0 answers forgotten\n"
     fill(folder)
     assert reame("forget", "--older-than", 1).output == "0 answers forgotten\n"
-    assert reame("forget", "--tenant", "alice").output == "1 answers forgotten\n"
+    assert reame("forget", "--tenant", "alice").output == "1 answer forgotten\n"
     assert json.loads(reame("forget", "--tenant", "", "--json").output) == {"forgotten": 2}
 
 
