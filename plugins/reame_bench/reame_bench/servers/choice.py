@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from reame_bench.servers import llama_cpp_python
 from reame_bench.servers.llama_server import NGRAM, LlamaServer, with_draft
 from reame_bench.servers.ollama import Ollama
-from reame_bench.servers.reame import Reame
+from reame_bench.servers.reame import Reame, installed
 from reame_bench.servers.remote import Remote
 from reame_core.errors import UsageError
 
@@ -33,7 +33,7 @@ def choose(
 ) -> list[Contestant]:
     """Those that are ``wanted``, or else Reame with all plugins, Reame with none, and every other server that
     is installed. With ``draft`` also the variants with that draft model, with the url of a ``store`` Reame with
-    that. Raises UsageError."""
+    that, and beside Reame the same with reame-memo where that is here. Raises UsageError."""
     binary = llama_server or _on_path("llama-server")
     if wanted:
         chosen = [_one(text, binary) for text in wanted]
@@ -48,12 +48,20 @@ def choose(
     if draft is not None:
         chosen += _with_draft_model(draft, binary, {each.name for each in chosen})
     if store is not None:
-        chosen.append(Reame("reame, store", settings={"plugins.arca.url": store}))
-        chosen[-1].only = frozenset({"kept"})
+        chosen.append(_keeping("reame, store", {"plugins.arca.url": store}))
+    if installed("memo") and any(each.name == "reame" for each in chosen):
+        chosen.append(_keeping("reame, memo", {"plugins.memo.max_size_mb": 256}))
     names = [each.name for each in chosen]
     if len(set(names)) < len(names):
         raise UsageError(f"--server names {', '.join(names)}: each can take part once")
     return chosen
+
+
+def _keeping(name: str, settings: dict[str, object]) -> Contestant:
+    """Reame where whole answers are kept, for the workload about that."""
+    server = Reame(name, settings=settings)
+    server.only = frozenset({"kept"})
+    return server
 
 
 def _with_draft_model(draft: Path, binary: Path | None, names: set[str]) -> list[Contestant]:

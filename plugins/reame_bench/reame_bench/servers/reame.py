@@ -44,7 +44,7 @@ class Reame(Contestant):
             "engine.parallel": job.users,
             "server.any_model": "true",
             "server.log_level": "warning",
-            **({} if self._plugins else _COMPUTING),
+            **(_COMPUTING if self._plugins is None and installed("memo") else {}),
             **self._settings,
         }
         if "plugins.arca.url" in settings:
@@ -63,10 +63,14 @@ class Reame(Contestant):
         return {"reame": {"conclave": count}} if self._has("conclave") else None
 
     def _has(self, plugin: str) -> bool:
-        from importlib.metadata import entry_points
+        return installed(plugin) and (self._plugins is None or plugin in self._plugins)
 
-        installed = plugin in entry_points(group="reame").names
-        return installed and (self._plugins is None or plugin in self._plugins)
+
+def installed(plugin: str) -> bool:
+    """Whether Reame finds ``plugin`` here."""
+    from importlib.metadata import entry_points
+
+    return plugin in entry_points(group="reame").names
 
 
 def _kept() -> Path:

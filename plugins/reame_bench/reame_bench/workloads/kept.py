@@ -10,13 +10,13 @@ class Kept(Workload):
     name = "kept"
     title = "An answer kept whole"
     question = (
-        "Seconds to the whole answer of a letter that nobody has asked for before, and to the same one from a "
-        "store, after the server was ended and started."
+        "Seconds to the whole answer of a letter that nobody has asked for before, and to the same one from "
+        "disk (memo) or a store, after the server was ended and started."
     )
     metrics = (
         Metric("first", "computed", "s"),
-        Metric("again", "from the store", "s"),
-        Metric("gain", "computed / from the store", "×", "more"),
+        Metric("again", "kept", "s"),
+        Metric("gain", "computed / kept", "×", "more"),
     )
     optional = True
 
@@ -27,4 +27,4 @@ class Kept(Workload):
         again = stage.ask(letter, stage.size.answer).reply
         same = "the same text" if again.text == first.text else "another text"
         figures = {"first": first.seconds, "again": again.seconds, "gain": first.seconds / again.seconds}
-        return Outcome(figures, notes=[f"from the store came {same}; {first.tokens} tokens"])
+        return Outcome(figures, notes=[f"what was kept is {same}; {first.tokens} tokens"])
