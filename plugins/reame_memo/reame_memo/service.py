@@ -74,17 +74,23 @@ class Service:
         case = self._cases.get(question) or self._new_case(question)
         if case is None:
             return None
-        answer = self._known(case, question)
         with self._lock:
-            if answer is not None:
-                self._cases.pop(question, None)
-                self._counts["recalled"] += 1
-                self._tokens += sum(choice.completion for choice in answer.choices)
-                return answer
             self._cases[question] = case
-        if self._is_to_wait(case, question):
-            return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, (self._clock() - case.since) / 8)))
-        return None
+        answer = self._known(case, question)
+        if answer is None:
+            if self._is_to_wait(case, question):
+                delay = (self._clock() - case.since) / 8
+                return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, delay)))
+            # Whoever computed it may have kept it a moment ago.
+            answer = self._known(case, question)
+        if answer is None:
+            return None
+        with self._lock:
+            self._cases.pop(question, None)
+            self._counts["recalled"] += 1
+            self._tokens += sum(choice.completion for choice in answer.choices)
+        self._under_way.end(case.key, question)
+        return answer
 
     def keep(self, question: Question, answer: Sequence[AnsweredChoice] | None) -> None:
         """See the hook ``keep_answer``."""
@@ -105,7 +111,7 @@ class Service:
         with self._lock:
             counts, tokens = dict(self._counts), self._tokens
         outcomes = [Sample(counts.get(each, 0), {"outcome": each}) for each in _OUTCOMES]
-        held = self.store.held()
+        held = self.store.held(patient=False)
         return [
             Metric("answers", "Questions by what became of them.", "counter", outcomes),
             Metric("tokens", "Tokens that were not generated.", "counter", [Sample(tokens)]),

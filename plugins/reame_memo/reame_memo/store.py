@@ -97,6 +97,7 @@ class Store:
         self._paused_until = float("-inf")
         self._closed = False
         self._swept = float("-inf")
+        self._last_held = Held(0, 0)
 
     @property
     def usable(self) -> bool:
@@ -168,14 +169,18 @@ class Store:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return gone
 
-    def held(self) -> Held:
-        """Nothing where the file cannot be used."""
+    def held(self, *, patient: bool = True) -> Held:
+        """Nothing where the file cannot be used. Who is not ``patient`` gets what was held when it was last
+        asked for, if somebody else uses the file at this moment."""
+        if not patient and self._lock.locked():
+            return self._last_held
 
         def count(connection: sqlite3.Connection) -> Held:
             [answers] = connection.execute("SELECT count(*) FROM answers").fetchone()
             return Held(answers, _size(connection))
 
-        return self._use(count, Held(0, 0), to_write=False)
+        self._last_held = self._use(count, Held(0, 0), to_write=False)
+        return self._last_held
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
         oldest = "SELECT rowid FROM answers ORDER BY used, rowid LIMIT ?"

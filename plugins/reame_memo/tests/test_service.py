@@ -161,6 +161,23 @@ def test_whoever_waits_takes_over_when_nothing_comes_of_it(server: Callable[...,
     assert memo.knows()
 
 
+def test_an_answer_that_is_kept_between_two_looks_is_found(
+    server: Callable[..., Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memo = server()
+    first, _ = memo.ask()
+    whether = memo.service._is_to_wait
+
+    def is_to_wait(*asked: Any) -> bool:
+        memo.service.keep(first, ANSWER)
+        return whether(*asked)
+
+    monkeypatch.setattr(memo.service, "_is_to_wait", is_to_wait)
+    assert isinstance(memo.ask()[1], KnownAnswer)
+    assert len(memo.service._under_way) == 0
+    assert not memo.service._cases
+
+
 def test_patience_ends(server: Callable[..., Server]) -> None:
     memo = server(wait_s=10)
     memo.ask()

@@ -230,6 +230,16 @@ def test_whoever_writes_for_long_is_not_waited_for(tmp_path: Path) -> None:
         assert store.put(key(2), A, b"two")
 
 
+def test_who_is_not_patient_hears_what_was_held_before(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+        before = store.held()
+        store.put(key(2), A, b"two")
+        with store._lock:
+            assert store.held(patient=False) == before
+        assert store.held(patient=False).answers == 2
+
+
 def test_closed_means_closed(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
         store.put(key(1), A, b"one")
