@@ -22,6 +22,7 @@ from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, DraftRoom, Gain, Proposal, grant, grant_all
 from reame_core.engine.computed_drafts import ComputedDrafts
 from reame_core.engine.forks import LONGEST_PAST
+from reame_core.engine.lookahead import grant_to_the_end
 from reame_core.engine.odds import Track, bucket, expected
 from reame_core.engine.records import Records
 from reame_core.engine.riders import grant_riders
@@ -139,7 +140,11 @@ class Speculation:
         if rows > certain:
             return grant_riders(bids, certain, rows, spare, self.cost, room.attended, room.silent)
         proposing = sum(self._propose_ms.get(bid.proposal.source, 0.0) for bid in bids)
-        return grant(bids, certain, rows, spare, self.cost, proposing, room.attended)
+        gain = grant(bids, certain, rows, spare, self.cost, proposing, room.attended)
+        if gain is not None and certain == 1 and bids and bids[0].granted:
+            alone = self.cost.estimate(1, 1, room.attended) or gain.milliseconds
+            return grant_to_the_end(bids[0], spare, self.cost, room.attended, alone)
+        return gain
 
     def _keep_unpaid(self, bid: Bid, *, rests: bool) -> None:
         """The bid got no row: see whether it would have been right. If it ``rests``, a source that takes long

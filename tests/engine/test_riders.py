@@ -10,8 +10,9 @@ from reame_core.engine.attention import Attended
 from reame_core.engine.batch_cost import BatchCost
 from reame_core.engine.bids import Bid, Proposal
 from reame_core.engine.calibration import measure_batches
+from reame_core.engine.lookahead import tokens_to_verify
 from reame_core.engine.odds import expected
-from reame_core.engine.riders import grant_riders, tokens_to_verify
+from reame_core.engine.riders import grant_riders
 from reame_core.plugins.api import Draft
 from reame_core.testing import FakeBackend, FakeClock
 from tests.engine.support import thorough
