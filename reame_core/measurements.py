@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reame_core.config import Settings
 from reame_core.engine.batch_cost import BatchCost
-from reame_core.engine.calibration import measure_batches
+from reame_core.engine.calibration import knows_logits, measure_batches
 from reame_core.engine.exactness import ExactShapes, find_exact_shapes
 from reame_core.engine.noise import KernelNoise, find_noise
 from reame_core.host.cpu import cpu_name
@@ -125,9 +125,9 @@ class HostMeasurements:
         remembered = _costs_from(self._store.get(f"batch_costs 4 | {self._variant}"))
         if remembered is not None:
             cost.remember(*remembered)
-        elif measure:
+        if measure and (remembered is None or not knows_logits(cost, backend)):
             self._progress("measuring what batches cost, once")
-            in_passing_thread(lambda: measure_batches(backend, cost))
+            cost.adopt(in_passing_thread(lambda: _measured(backend)))
 
     def keep_costs(self, cost: BatchCost) -> None:
         """Remember what batches cost by now."""
@@ -154,6 +154,12 @@ class HostMeasurements:
             "sliding_window_cache": "full",
             "build": build_version(),
         }
+
+
+def _measured(backend: LlamaBackend) -> BatchCost:
+    cost = BatchCost()
+    measure_batches(backend, cost)
+    return cost
 
 
 def _costs_from(remembered: object) -> tuple[dict[float, float], list[float], dict[float, float]] | None:

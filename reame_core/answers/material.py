@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from dataclasses import fields
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from reame_core.engine.request import Request, SamplingParams
@@ -27,8 +28,10 @@ any batch shape, and by any of these."""
 
 
 def scope_of(namespace: Mapping[str, str], *, exact: bool) -> dict[str, str]:
-    """What answers depend on beside the question, of ``PluginContext.namespace``."""
-    return {key: each for key, each in namespace.items() if exact or key not in _LAYOUT}
+    """What answers depend on beside the question, of ``PluginContext.namespace``, and on Reame itself: what
+    it makes of logits may change."""
+    decisive = {key: each for key, each in namespace.items() if exact or key not in _LAYOUT}
+    return {**decisive, "reame": version("reame")}
 
 
 def material_of(question: Question, *, keeper: str, seeded: bool) -> bytes | None:
@@ -61,6 +64,7 @@ def decisive(question: Question, *, keeper: str, seeded: bool) -> dict[str, obje
         },
         # In the order in which they came: that of the properties of a schema is that of the answer.
         "fields": asked,
+        "endpoint": question.endpoint if asked else "",
         "versions": {plugin: question.versions.get(plugin, "") for plugin in asked},
     }
 

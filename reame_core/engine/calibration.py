@@ -16,6 +16,7 @@ from reame_core.engine.trial import Trial
 SIZES = (1, 2, 3, 4, 6, 7, 8, 12, 16, 24, 32, 48, 64)
 _ALSO_SILENT = (4, 8, 16, 32, 64)
 """Of ``SIZES``: measured with logits for a single row as well."""
+_UNLIKELY = 3.0
 _CONTEXT = 64
 _ROUNDS = 2
 _CHUNKS = 8
@@ -33,7 +34,26 @@ def measure_batches(backend: Backend, cost: BatchCost, clock: Callable[[], float
             if size in _ALSO_SILENT:
                 silent = min(trial.milliseconds(size, clock, outputs=1) for _ in range(_ROUNDS))
                 logits[size] = max(0.0, best - silent)
-    cost.remember({}, _measure_attention(backend, token, clock), logits)
+    cost.remember({}, _measure_attention(backend, token, clock), _plausible(logits))
+
+
+def knows_logits(cost: BatchCost, backend: Backend) -> bool:
+    """Whether ``cost`` has been told what ``measure_batches`` can tell of ``backend``'s logits. Where it has
+    not, what it knows of rows speaks of whatever rows it met, those of prompts without logits too."""
+    most = min(backend.info.max_rows, backend.info.max_outputs)
+    return all(size in cost.logits for size in _ALSO_SILENT if size <= most)
+
+
+def _plausible(logits: dict[float, float]) -> dict[float, float]:
+    """What was measured, within a factor of ``_UNLIKELY`` of what the median of all says of each row: two
+    batches were compared for each, and nothing corrects the result later."""
+    if not logits:
+        return {}
+    each = median(milliseconds / (size - 1) for size, milliseconds in logits.items())
+    return {
+        size: min(max(milliseconds, each * (size - 1) / _UNLIKELY), _UNLIKELY * each * (size - 1))
+        for size, milliseconds in logits.items()
+    }
 
 
 def _measure_attention(backend: Backend, token: int, clock: Callable[[], float]) -> list[float]:

@@ -74,18 +74,21 @@ class Scheduler:
         decoding = [s for s in served if s.decoding]
         filling = [s for s in served if not s.decoding]
         spare = self.max_rows - len(decoding)
-        within = self._within(decoding, filling, spare)
+        within = self._within(decoding, filling, spare, len(decoding))
         if decoding and filling:
             spare = min(spare, within)
         outputs = min(self.max_outputs - len(served), rejectable)
         small = self.most_with_drafts - len(decoding)
         # Drafts leave at least half of the rows to prompts.
         most = min(spare // 2 if filling else spare, outputs, small)
-        room = DraftRoom(most, min(most, within), attended((1, s.computed) for s in decoding))
+        gentle = min(most, self._within(decoding, filling, spare, None) if filling else within)
+        room = DraftRoom(most, gentle, attended((1, s.computed) for s in decoding))
         chosen = drafts(decoding, len(decoding), room) if decoding else {}
         parts = [Part(s, s.known - 1, s.known, chosen.get(s.id)) for s in decoding]
         drafted = sum(part.drafted for part in parts)
-        chunks = self._chunks(filling, spare - drafted)
+        if drafted and filling:
+            spare = min(spare, self._within(decoding, filling, spare, len(decoding) + drafted))
+        chunks = self._chunks(filling, max(1, spare - drafted))
         if self.ends_in_small_batches:
             chunks = self._without_ends(chunks, len(decoding) + drafted)
         prompt_rows = sum(chunk.rows for chunk in chunks)
@@ -95,9 +98,12 @@ class Scheduler:
         riders = DraftRoom(most, attended=reads, others=len(decoding), silent=silent)
         return parts + self._with_riders(chunks, len(decoding) + drafted, riders, drafts)
 
-    def _within(self, decoding: Many[Sequence], filling: Many[Sequence], spare: int) -> int:
+    def _within(
+        self, decoding: Many[Sequence], filling: Many[Sequence], spare: int, outputs: int | None
+    ) -> int:
         """How many of the ``spare`` rows delay those who are ``decoding`` by ``stall_ms`` at most: rows of
-        prompts where there are any, else of drafts. Never none."""
+        prompts where there are any, of which then so many want logits (``outputs``) as are not of prompts, or
+        all; else of drafts. Never none."""
         if not filling and len(decoding) < 2:  # nobody waits
             return max(1, spare)
         growing = filling or decoding
@@ -109,8 +115,8 @@ class Scheduler:
         # Beyond what the step takes anyway: several users' step may come near the budget by itself, and rows
         # that trickle in one by one are the dearest.
         alone = self.cost.estimate(len(decoding), len(decoding), reads) or 0.0
-        outputs = len(decoding) if filling else None
-        within = self.cost.rows_within(alone + self.stall_ms, most, context, beside, outputs)
+        loud = outputs if filling else None
+        within = self.cost.rows_within(alone + self.stall_ms, most, context, beside, loud)
         return max(1, within - len(decoding))
 
     def _without_ends(self, chunks: list[Part], others: int) -> list[Part]:

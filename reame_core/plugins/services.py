@@ -43,6 +43,8 @@ class Services:
     by_plugin: Mapping[str, FieldService] = field(default_factory=dict)
     fields: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """What the client asked of each, by the names of the fields."""
+    endpoint: str = ""
+    """Where it asked; see ``ApiRequest``."""
 
     def new_extra(self) -> dict[str, object]:
         """``Request.extra`` for the next prompt of the request."""
@@ -135,7 +137,7 @@ def ask_plugins(plugins: PluginManager, request: ApiRequest) -> tuple[Services, 
             continue
         found[plugin] = service
         asked[plugin] = {name: left_over.pop(name) for name in service.fields if name in left_over}
-    return _together(Services(found, asked), request), left_over
+    return _together(Services(found, asked, request.endpoint), request), left_over
 
 
 def _together(services: Services, request: ApiRequest) -> Services:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reame_core.engine.batch_cost import BatchCost
+from reame_core.engine.bids import DraftRoom, Proposal
 from reame_core.engine.calibration import measure_batches
 from reame_core.engine.engine import Engine, EngineOptions
 from reame_core.engine.logits_price import LogitsPrice
 from reame_core.engine.request import Request
+from reame_core.engine.schedule import Scheduler
+from reame_core.plugins.api import Draft
 from reame_core.testing import FakeClock
 from tests.engine.support import FakeBackend, words
+from tests.engine.test_schedule import decoding, filling
 
 EACH = 3.0
 """Milliseconds of a row's logits, on the machine of these tests."""
@@ -102,6 +109,52 @@ def test_an_engine_tells_which_of_its_rows_were_silent() -> None:
         while not engine.idle:
             engine.step()
     assert engine.cost.measured()[64] == pytest.approx(before[64], rel=0.02)
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_one_disturbed_size_is_not_believed_for_ever(silent: bool) -> None:
+    """All batches of eight rows take half a second longer, those with logits or those without."""
+
+    class Disturbed(FakeClock):
+        def batch(self, rows: int, parts: Sequence[tuple[int, int]] = (), outputs: int = 0) -> None:
+            super().batch(rows, parts, outputs)
+            if rows == 8 and (outputs == 1) == silent:
+                self.now += 0.5
+
+    clock = Disturbed(body, logits=lambda outputs: EACH * outputs)
+    cost = BatchCost()
+    measure_batches(FakeBackend(cells=1024, max_rows=256, clock=clock), cost, clock)
+    assert EACH * 7 / 3.01 <= cost.logits[8] <= 3.01 * EACH * 7
+    assert cost.logits[64] == pytest.approx(EACH * 63)
+
+
+@pytest.mark.parametrize(("drafted", "chunk"), [(0, 32), (8, 24)])
+def test_beside_a_prompt_the_schedule_counts_silent_rows_as_silent(drafted: int, chunk: int) -> None:
+    """And drafts as what they are. With logits for every row the budget would be full after 28."""
+    users = [decoding(), filling(400)]
+    rooms: list[DraftRoom] = []
+
+    def drafts(sequences: Any, rows: int, room: DraftRoom) -> dict[int, Proposal]:
+        rooms.append(room)
+        return {users[0].id: Proposal("s", Draft([1] * drafted))} if sequences == users[:1] and drafted else {}
+
+    parts = Scheduler(calibrated(), 256, 300.0).plan(users, drafts, 1000)  # type: ignore[arg-type]
+    assert [part.rows for part in parts] == [1 + drafted, chunk]
+    assert truth(1 + drafted + chunk, chunk) <= truth(1, 0) + 300
+    gentle = rooms[0].gentle
+    assert gentle is not None
+    assert truth(1 + gentle, 0) <= truth(1, 0) + 300
+
+
+def test_drafts_on_a_prompt_hear_how_many_rows_are_silent() -> None:
+    rooms: list[DraftRoom] = []
+
+    def drafts(sequences: Any, rows: int, room: DraftRoom) -> dict[int, Proposal]:
+        rooms.append(room)
+        return {}
+
+    Scheduler(calibrated(), 256, 300.0).plan([filling(30), filling(20)], drafts, 1000)  # type: ignore[arg-type]
+    assert rooms[-1].silent == 48
 
 
 def test_copies_keep_the_price() -> None:

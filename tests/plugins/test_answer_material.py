@@ -89,6 +89,13 @@ def test_the_room_the_mode_and_what_plugins_were_asked_decide() -> None:
     assert None not in several
 
 
+def test_the_endpoint_decides_where_plugins_were_asked() -> None:
+    """With the same tokens and the same pattern a chat may think first, and a completion may not."""
+    assert material(endpoint="chat") == material(endpoint="completions")
+    fields = {"suggeritore": {"regex": "a"}}
+    assert material(fields=fields, endpoint="chat") != material(fields=fields, endpoint="completions")
+
+
 def test_the_order_of_properties_is_that_of_the_answer() -> None:
     def schema(*names: str) -> bytes | None:
         return material(fields={"s": {"json_schema": {"properties": {name: {} for name in names}}}})

@@ -23,7 +23,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Longer answers are not kept."""
     seeded: bool = False
     """Keep sampled answers too, where the request has a seed."""
-    wait_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 30
+    wait_s: Annotated[float, msgspec.Meta(ge=0, le=3600)] = 300
     """Longest that a request waits for another one that computes the same; 0 does not wait."""
 
     @property

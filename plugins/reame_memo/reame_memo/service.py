@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _FORMAT = "memo 1"
 _SHORTEST_DELAY_S, _LONGEST_DELAY_S = 0.01, 0.25
 _MOST_NOT_KEPT = 4096
+_MOST_CASES = 100_000
+"""Far more than questions can be under way: should nobody tell their end, they are asked anew."""
 _OUTCOMES = ("recalled", "computed", "spoilt", "waited in vain")
 
 
@@ -60,7 +62,7 @@ class Service:
         self._lock = threading.Lock()
         self._cases: dict[Question, _Case] = {}
         self._not_kept: dict[bytes, None] = {}
-        """Keys of answers that turned out too long, the newest last: nobody is to wait for them."""
+        """Keys of answers that could not be kept, the newest last: nobody is to wait for them."""
         self._under_way = UnderWay()
         self._counts: Counter[str] = Counter()
         self._tokens = 0
@@ -71,16 +73,21 @@ class Service:
 
     def recall(self, question: Question) -> KnownAnswer | AskAgain | None:
         """See the hook ``recall_answer``."""
-        case = self._cases.get(question) or self._new_case(question)
+        case = self._cases.get(question)
+        if case is not None and self._waits_on(case, question):
+            return self._ask_again(case)
+        case = case or self._new_case(question)
         if case is None:
             return None
         with self._lock:
+            if len(self._cases) >= _MOST_CASES:
+                self._cases.clear()
+                self._under_way = UnderWay()
             self._cases[question] = case
         answer = self._known(case, question)
         if answer is None:
             if self._is_to_wait(case, question):
-                delay = (self._clock() - case.since) / 8
-                return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, delay)))
+                return self._ask_again(case)
             # Whoever computed it may have kept it a moment ago.
             answer = self._known(case, question)
         if answer is None:
@@ -115,7 +122,7 @@ class Service:
         return [
             Metric("answers", "Questions by what became of them.", "counter", outcomes),
             Metric("tokens", "Tokens that were not generated.", "counter", [Sample(tokens)]),
-            Metric("errors", "Times the file could not be used.", "counter", [Sample(self.store.errors)]),
+            Metric("errors", "Times the file could not be used, or what it held.", "counter", [Sample(self.store.errors)]),
             Metric("kept", "Answers on disk.", "gauge", [Sample(held.answers)]),
             Metric("kept_bytes", "Size of their file.", "gauge", [Sample(held.bytes)]),
         ]
@@ -152,16 +159,26 @@ class Service:
             return False
         if self._under_way.begin(case.key, question):
             return False
-        if self._clock() - case.since < self._options.wait_s:
+        if self._waits_on(case, question):
             return True
         self._count("waited in vain")
         return False
 
+    def _waits_on(self, case: _Case, question: Question) -> bool:
+        """Whether somebody still computes it, and ``question`` has not waited for long enough."""
+        patient = self._clock() - case.since < self._options.wait_s
+        return patient and self._under_way.is_elsewhere(case.key, question)
+
+    def _ask_again(self, case: _Case) -> AskAgain:
+        waited = self._clock() - case.since
+        return AskAgain(min(_LONGEST_DELAY_S, max(_SHORTEST_DELAY_S, waited / 8)))
+
     def _keep(self, case: _Case, value: bytes) -> None:
-        if len(value) <= self._longest:
-            self.store.put(case.key, case.tenant, value)
-            return
+        kept = len(value) <= self._longest and self.store.put(case.key, case.tenant, value)
         with self._lock:
+            self._not_kept.pop(case.key, None)
+            if kept:
+                return
             self._not_kept[case.key] = None
             while len(self._not_kept) > _MOST_NOT_KEPT:
                 del self._not_kept[next(iter(self._not_kept))]

@@ -18,6 +18,10 @@ class UnderWay:
         with self._lock:
             return self._computing.setdefault(key, who) == who
 
+    def is_elsewhere(self, key: bytes, who: Hashable) -> bool:
+        """Whether somebody else computes ``key``."""
+        return self._computing.get(key, who) != who
+
     def end(self, key: bytes, who: Hashable) -> None:
         """``who``, who may not have been the one, does not compute ``key`` any more."""
         with self._lock:

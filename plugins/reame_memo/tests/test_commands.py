@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from reame_memo.commands import memo
+from reame_memo.database import NAME
 from reame_memo.options import Options
-from reame_memo.store import NAME, Limits, Store
+from reame_memo.store import Limits, Store
 from reame_memo.tenants import tenant_digest
 
 from reame_core.cli.group import ReameGroup

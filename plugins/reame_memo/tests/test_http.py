@@ -12,6 +12,8 @@ import httpx
 import pytest
 from reame_conclave.plugin import ConclavePlugin
 from reame_memo.plugin import Memo
+from reame_memo.store import Limits, Store
+from reame_memo.tenants import tenant_digest
 from reame_suggeritore.plugin import Suggeritore
 
 from plugins.reame_arca.tests.fleet import said
@@ -178,7 +180,8 @@ def test_a_vote_is_held_each_time(tmp_path: Path) -> None:
             answer = server.chat(max_tokens=8, temperature=0, reame={"conclave": {"n": 3}}).json()
             assert "conclave" in answer["reame"]["plugins"]
             assert not known(answer)
-        assert server.metric("reame_memo_kept") == 0
+        keep(server, lambda: server.chat(**GREEDY).json())
+        assert server.metric("reame_memo_kept") == 1
 
 
 def test_tenants_never_meet(tmp_path: Path) -> None:
@@ -195,6 +198,11 @@ def test_tenants_never_meet(tmp_path: Path) -> None:
         assert known(ask(server, "one"))
         assert said(keep(server, lambda: ask(server, "two"))) == said(first)
         assert known(ask(server, "two"))
+        store = Store(tmp_path, Limits(1e9, 1e9))
+        assert store.forget(tenant=tenant_digest("alice")) == 1, "by the name that the key has in the settings"
+        store.close()
+        assert known(ask(server, "two"))
+        assert not known(ask(server, "one"))
 
 
 def test_four_at_once_are_computed_once(tmp_path: Path) -> None:

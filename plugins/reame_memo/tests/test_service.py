@@ -197,13 +197,20 @@ def test_nobody_waits_where_that_is_not_wanted(server: Callable[..., Server]) ->
     assert memo.ask()[1] is None
 
 
-def test_nobody_waits_for_what_will_not_be_kept(server: Callable[..., Server], tmp_path: Path) -> None:
+def test_nobody_waits_for_what_will_not_be_kept(
+    server: Callable[..., Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     memo = server(longest_kb=1)
     long = [AnsweredChoice([TextDelta(0, "x" * 1100, (4,))], "stop", 1)]
     memo.teach(answer=long)
     assert not memo.knows()
     memo.ask()
     assert memo.ask()[1] is None, "too long last time"
+    unwritten = server()
+    monkeypatch.setattr(unwritten.service.store, "put", lambda *_: False)
+    unwritten.teach(replace(REQUEST, prompt=(7,)))
+    unwritten.ask(replace(REQUEST, prompt=(7,)))
+    assert unwritten.ask(replace(REQUEST, prompt=(7,)))[1] is None, "it could not be written"
     (tmp_path / "file").touch()
     unusable = Server(tmp_path / "file")
     first, _ = unusable.ask()

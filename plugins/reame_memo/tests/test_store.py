@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from reame_memo.store import NAME, Held, Limits, Store
+from reame_memo.database import NAME, remove_ruined
+from reame_memo.store import Held, Limits, Store
 
 from plugins.reame_diskkv.tests.test_disks import tmpfs
 from plugins.reame_memo.tests.clocks import Clock
@@ -212,10 +213,90 @@ def test_a_full_disk_costs_what_is_not_kept(tmp_path: Path, caplog: pytest.LogCa
     with tmpfs(tmp_path / "small", "1m") as small, opened(small / "memo", clock=clock) as store:
         kept = [number for number in range(600) if store.put(key(number), A, value(number))]
         assert 20 < len(kept) < 600
-        assert all(store.get(key(number)) is None for number in kept), "paused"
+        assert not store.usable
+        assert all(store.get(key(number)) == value(number) for number in kept), "reading goes on"
         clock.now += 31
-        assert all(store.get(key(number)) == value(number) for number in kept)
+        assert store.usable
     assert "full" in warnings(caplog)[0]
+
+
+def test_who_reads_does_not_wait_for_who_writes(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+        with store._writing.lock:
+            assert store.get(key(1)) == b"one"
+            assert store.held().answers == 1
+
+
+def test_answers_are_given_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+        with closing(sqlite3.connect(tmp_path / NAME)) as other:
+            other.execute("CREATE TRIGGER no BEFORE INSERT ON answers BEGIN SELECT RAISE(ABORT, 'no'); END")
+        assert not store.put(key(2), A, b"two")
+        assert not store.usable
+        assert store.get(key(1)) == b"one"
+
+
+def test_a_file_that_somebody_has_removed_is_made_anew(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+        assert store.get(key(1)) == b"one"
+        for path in tmp_path.iterdir():
+            path.unlink()
+        assert store.get(key(1)) is None
+        assert store.put(key(2), A, b"two")
+        assert store.get(key(2)) == b"two"
+    with opened(tmp_path) as store:
+        assert store.get(key(2)) == b"two"
+
+
+def test_who_finds_an_old_file_ruined_leaves_the_new_one_alone(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+    inode = (tmp_path / NAME).stat().st_ino
+    remove_ruined(tmp_path / NAME, inode + 1)
+    assert (tmp_path / NAME).exists()
+    remove_ruined(tmp_path / NAME, inode)
+    assert not (tmp_path / NAME).exists()
+
+
+def test_one_large_answer_makes_room_for_itself_alone(tmp_path: Path) -> None:
+    clock = Clock()
+    with opened(tmp_path, Limits(2e6, 30 * DAY), clock) as store:
+        for number in range(9):
+            clock.now += 1
+            store.put(key(number), A, value(number, 200_000))
+        clock.now += 1
+        assert store.put(key(9), A, value(9, 200_000))
+        there = [number for number in range(10) if store.get(key(number)) is not None]
+        assert there[-1] == 9
+        assert len(there) >= 8
+
+
+def test_a_lower_limit_is_kept_step_by_step(tmp_path: Path) -> None:
+    with opened(tmp_path) as store:
+        for number in range(1500):
+            store.put(key(number), A, value(number))
+    with opened(tmp_path, Limits(1e6, 30 * DAY)) as store:
+        sizes = []
+        for number in range(1500, 1505):
+            store.put(key(number), A, value(number))
+            sizes.append(store.held().bytes)
+        assert sizes[0] > sizes[1] > 1e6 >= max(sizes[2:])
+
+
+def test_forgetting_says_when_it_could_not_overwrite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reame_memo.store._FORGETTING_S", 0.01)
+    with opened(tmp_path) as store:
+        store.put(key(1), A, b"one")
+        with closing(sqlite3.connect(tmp_path / NAME, isolation_level=None)) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT count(*) FROM answers").fetchone()
+            with pytest.raises(sqlite3.OperationalError, match="not yet overwritten"):
+                store.forget()
+        assert store.get(key(1)) is None
+        assert store.forget() == 0
 
 
 def test_whoever_writes_for_long_is_not_waited_for(tmp_path: Path) -> None:
@@ -235,7 +316,7 @@ def test_who_is_not_patient_hears_what_was_held_before(tmp_path: Path) -> None:
         store.put(key(1), A, b"one")
         before = store.held()
         store.put(key(2), A, b"two")
-        with store._lock:
+        with store._reading.lock:
             assert store.held(patient=False) == before
         assert store.held(patient=False).answers == 2
 

@@ -42,6 +42,8 @@ class Question:
     last_message: Callable[[], LastMessage | None] = _no_message
     """Computes it, in about the time that the prompt took; any thread may call it. None where the prompt is no
     chat, or one whose last message is not the user's."""
+    endpoint: str = ""
+    """Where plugins were asked, "chat" or "completions": what they make of a field may depend on it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,13 @@ def questions_of(model: ServedModel, prepared: Prepared) -> list[Question | None
         left = options.context_length - len(request.prompt)
         room = left if request.max_tokens is None else min(left, request.max_tokens)
         return Question(
-            request, room, options.exact is not None, services.fields, versions, prepared.last_message
+            request,
+            room,
+            options.exact is not None,
+            services.fields,
+            versions,
+            prepared.last_message,
+            services.endpoint,
         )
 
     return [question(request) for request in prepared.requests]
