@@ -122,7 +122,12 @@ class Service:
         return [
             Metric("answers", "Questions by what became of them.", "counter", outcomes),
             Metric("tokens", "Tokens that were not generated.", "counter", [Sample(tokens)]),
-            Metric("errors", "Times the file could not be used, or what it held.", "counter", [Sample(self.store.errors)]),
+            Metric(
+                "errors",
+                "Times the file failed.",
+                "counter",
+                [Sample(self.store.errors)],
+            ),
             Metric("kept", "Answers on disk.", "gauge", [Sample(held.answers)]),
             Metric("kept_bytes", "Size of their file.", "gauge", [Sample(held.bytes)]),
         ]
