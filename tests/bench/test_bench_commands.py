@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from pathlib import Path
 
@@ -87,3 +88,17 @@ def test_what_is_not_measured_is_named(model: str) -> None:
     result = CliRunner().invoke(main, ["structured", "--model", model, "--only", "prose"])
     assert result.exit_code == 2
     assert "'invoices'" in result.output
+
+
+def test_the_look_up_of_known_answers_is_measured_without_a_model(tmp_path: Path) -> None:
+    file = tmp_path / "memo.json"
+    result = CliRunner().invoke(main, ["memo", "--answers", "2000", "--json", str(file)])
+    assert result.exit_code == 0, result.output
+    [found] = json.loads(file.read_text("utf-8"))["results"]
+    assert [figure["name"] for figure in found["figures"]] == [
+        "known",
+        "not known",
+        "kept",
+        "an answer on disk",
+    ]
+    assert all(figure["value"] > 0 for figure in found["figures"])

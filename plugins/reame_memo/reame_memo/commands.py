@@ -35,9 +35,13 @@ def memo() -> None:
 @click.pass_context
 def stats(ctx: click.Context, *, as_json: bool) -> None:
     """Show how many answers are kept, and where."""
+    from reame_core.errors import UsageError
+
     store = _store(ctx)
     held = store.held()
     store.close()
+    if store.errors:
+        raise UsageError(f"{store.path} cannot be read: {store.last_error}")
     if as_json:
         _write_json({"file": str(store.path), "answers": held.answers, "bytes": held.bytes})
     else:

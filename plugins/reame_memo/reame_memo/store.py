@@ -106,6 +106,8 @@ class Store:
         self.path = folder / NAME
         self.errors = 0
         """Times the file could not be used, or held something that was never put there."""
+        self.last_error: Exception | None = None
+        """Why it could not be used."""
         self._limits = limits
         self._clock = clock
         self._wall_clock = wall_clock
@@ -259,6 +261,7 @@ class Store:
         if is_busy(error):
             return False
         self.errors += 1
+        self.last_error = error
         if is_ruined(error):
             log.warning("%s is no file of answers any more (%s): it is made anew", self.path, error)
             side.close()

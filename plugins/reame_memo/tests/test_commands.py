@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,15 @@ def test_stats(reame: Reame, folder: Path) -> None:
     told = json.loads(reame("stats", "--json").output)
     assert (told["answers"], told["file"]) == (3, str(folder / NAME))
     assert 1000 < told["bytes"] < 100_000
+
+
+def test_a_file_that_cannot_be_read_is_not_an_empty_one(reame: Reame, folder: Path) -> None:
+    fill(folder)
+    with closing(sqlite3.connect(folder / NAME)) as other:
+        other.execute("PRAGMA user_version = 99")
+    result = reame("stats")
+    assert result.exit_code == 2
+    assert result.output.startswith(f"error: {folder / NAME} cannot be read: it was written by a later version")
 
 
 def test_forgetting(reame: Reame, folder: Path) -> None:
